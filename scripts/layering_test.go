@@ -76,8 +76,6 @@ var mayImport = map[string][]string{
 	"server/internal/store/postgres": {"schema/history", "schema/inbox", "schema/control", "schema", "schema/sign", "server/internal/bus", "server/internal/feed", "server/internal/filter", "server/internal/identity", "server/internal/store", "server/internal/store/grams", "server/internal/store/kit"},
 	"server/internal/pgtest":         nil, // tests only
 	"server/internal/bus":            {"server/internal/feed"},
-	"server/internal/bus/nats":       {"server/internal/bus"},
-	"server/internal/bus/bustest":    {"server/internal/bus"}, // tests only
 	"server/internal/storetest":      {"server/internal/pgtest", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite"},
 	"server/internal/feed":           nil,
 	"server/internal/redact":         {"schema"},
@@ -151,7 +149,7 @@ var mayImport = map[string][]string{
 	"server/internal/httpapi/claims":      {"schema", "schema/control", "server/internal/auth", "server/internal/feed", "server/internal/httpapi/middleware", "server/internal/question", "server/internal/store"},
 	"server/internal/httpapi":             {"server/internal/alerts", "server/internal/bus", "server/internal/shares", "server/internal/httpapi/shareapi", "server/internal/traces", "server/internal/httpapi/alertapi", "server/internal/httpapi/policyapi", "server/internal/httpapi/defaultsapi", "server/internal/requestdefaults", "server/internal/httpapi/claims", "server/internal/httpapi/telemetry", "server/internal/httpapi/held", "server/internal/ratings", "server/internal/studio", "server/internal/reach", "server/internal/reach/qrcode", "server/internal/safety", "server/internal/now", "server/internal/testagent", "server/internal/httpapi/assets", "server/internal/httpapi/logmetrics", "server/internal/httpapi/middleware", "server/internal/httpapi/stream", "schema", "schema/history", "schema/inbox", "schema/control", "schema/sign", "schema/routes", "agentclient/hook", "server/internal/hub", "server/internal/query", "server/internal/sessions", "server/internal/peer", "server/internal/store", "server/internal/feed", "server/internal/filter", "server/internal/auth", "server/internal/notify", "dashboard"},
 	"server/internal/app": {
-		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/bus", "server/internal/bus/nats", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite", "server/internal/feed", "server/internal/flows", "server/internal/redact", "server/internal/peer",
+		"schema", "schema/history", "schema/inbox", "schema/control", "agentclient/socket", "dashboard", "server/internal/store", "server/internal/store/postgres", "server/internal/store/sqlite", "server/internal/feed", "server/internal/flows", "server/internal/redact", "server/internal/peer",
 		"server/internal/alerts", "server/internal/shares", "server/internal/delivery", "server/internal/hub", "server/internal/importer", "server/internal/query", "server/internal/sessions", "server/internal/httpapi", "server/internal/httpapi/claims", "server/internal/httpapi/stream", "server/internal/auth", "server/internal/notify", "server/internal/mcp", "server/internal/identity", "server/internal/netguard", "server/internal/now", "server/internal/ratings", "server/internal/reach", "server/internal/reload", "server/internal/requestdefaults", "server/internal/safety", "server/internal/studio", "server/internal/testagent", "server/internal/traces",
 	},
 	"server":                     {"server/internal/app"},
@@ -220,14 +218,12 @@ func TestLibraries_HaveOneImporter(t *testing.T) {
 		"modernc.org/sqlite":                  "server/internal/store/sqlite",
 		"github.com/pressly/goose":            "server/internal/store",
 		"github.com/jackc/pgx":                "server/internal/store/postgres server/internal/pgtest",
-		"github.com/nats-io/nats.go":          "server/internal/bus/nats",
-		"github.com/nats-io/nats-server":      "nowhere: tests only",
 		"github.com/gofiber":                  "server/internal/httpapi",
 		"github.com/valyala/fasthttp":         "server/internal/httpapi",
 		"github.com/fasthttp/websocket":       "server/internal/httpapi",
 		"github.com/invopop/jsonschema":       "schema/gen",
 		"github.com/santhosh-tekuri":          "nowhere: tests only",
-		"github.com/stretchr/testify":         "server/internal/storetest/conformance server/internal/bus/bustest",
+		"github.com/stretchr/testify":         "server/internal/storetest/conformance",
 		"go.uber.org/goleak":                  "nowhere: tests only",
 		"pgregory.net/rapid":                  "nowhere: tests only",
 		"golang.org/x/tools":                  "nowhere: tests only",

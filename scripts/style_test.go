@@ -298,7 +298,7 @@ func TestStyle_NoCommentBanners(t *testing.T) {
 // and count once.
 func TestStyle_TestRatio(t *testing.T) {
 	t.Parallel()
-	isTest := regexp.MustCompile(`_test\.go$|\.txtar$|/hubtest/|/storetest/|/bustest/|/fakehub/|/notifytest/|^scripts/fault/`)
+	isTest := regexp.MustCompile(`_test\.go$|\.txtar$|/hubtest/|/storetest/|/fakehub/|/notifytest/|^scripts/fault/`)
 	isTool := regexp.MustCompile(`^scripts/|^schema/gen/`)
 	isSecondEngine := regexp.MustCompile(`^server/internal/store/postgres/|^server/internal/pgtest/`)
 	code, tests := 0, 0

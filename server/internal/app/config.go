@@ -53,8 +53,8 @@ type Config struct {
 	// user's data directory. The prefix sqlite: is accepted. It may also be the address of a
 	// PostgreSQL database: postgres://USER@HOST/DATABASE.
 	DB string
-	// Bus wakes the other hubs of a PostgreSQL database: notify (the default with PostgreSQL), the
-	// address of a NATS server, nats:// or tls://, or none. With SQLite it must be empty.
+	// Bus wakes the other hubs of a PostgreSQL database: notify (the default with PostgreSQL) or none.
+	// With SQLite it must be empty.
 	Bus string
 	// DataDir holds the hub's key if the database is PostgreSQL; default hookback in the user's data
 	// directory.

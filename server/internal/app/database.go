@@ -8,15 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hookback/hookback/server/internal/bus"
-	"github.com/hookback/hookback/server/internal/bus/nats"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/postgres"
 	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
-// This file is the only one that depends on the storage engines and the buses. -db names a database file of
+// This file is the only one that depends on the storage engines. -db names a database file of
 // SQLite, with or without the prefix sqlite:, or the address of a PostgreSQL database.
 
 func isPostgres(db string) bool { return postgres.IsDSN(db) }
@@ -33,7 +31,7 @@ func openStore(ctx context.Context, cfg *Config, port int, commits store.CommitO
 	}
 	s, err := postgres.Open(ctx, postgres.Config{
 		DSN: cfg.DB, KeyFile: KeyFile(*cfg), Clock: cfg.Clock, Log: cfg.logger(), Commits: commits,
-		Name: fmt.Sprintf("%s:%d", machineName(), port), Version: cfg.Version, Bus: (*hubBus)(cfg), Machine: machineID(),
+		Name: fmt.Sprintf("%s:%d", machineName(), port), Version: cfg.Version, Bus: cfg.Bus == notifyBus, Machine: machineID(),
 	})
 	if err == nil && cfg.Clock == nil {
 		cfg.Clock = s.Now
@@ -49,57 +47,24 @@ func checkDatabase(db string) error {
 	return nil
 }
 
-// Values of -bus in addition to the address of a NATS server.
+// The values of -bus.
 const (
 	notifyBus = "notify"
 	noBus     = "none"
 )
 
-// checkBus refuses a bus that openBus can't open. Its error does not show credentials.
+// checkBus refuses unknown values, and any value with SQLite.
 func checkBus(value, db string) error {
-	switch scheme, _, isURL := strings.Cut(value, "://"); {
+	switch {
 	case value == "":
 		return nil
 	case !isPostgres(db):
 		return errors.New("-bus needs -db postgres://…: only hubs of one PostgreSQL database have a bus")
-	case value == notifyBus || value == noBus:
-		return nil
-	case !nats.IsURL(value) && isURL:
-		return fmt.Errorf("-bus: %q is not supported; use notify, nats://HOST, tls://HOST or none", scheme+"://…")
-	case !nats.IsURL(value):
-		return errors.New("-bus: must be notify, nats://HOST, tls://HOST or none")
-	}
-	if err := nats.CheckURL(value); err != nil {
-		return fmt.Errorf("-bus: %w", err)
-	}
-	return nil
-}
-
-// hubBus opens the bus that a configuration selects.
-type hubBus Config
-
-// OpenBus implements postgres.BusOpener.
-func (b *hubBus) OpenBus(hubID string) (bus.Bus, error) { return openBus((*Config)(b), hubID) }
-
-// openBus opens the bus to the other hubs of the database; nil: there is none. A server that can't be
-// reached is no error: then the bus is not up. The caller closes the bus.
-func openBus(cfg *Config, hubID string) (bus.Bus, error) {
-	switch {
-	case cfg.Bus == "" || cfg.Bus == noBus:
-		return nil, nil
-	case cfg.Bus == notifyBus:
-		return postgres.NewBus(cfg.DB, cfg.logger())
+	case value != notifyBus && value != noBus:
+		return errors.New("-bus: must be notify or none")
 	default:
-		return nats.Open(nats.Config{URL: cfg.Bus, HubID: hubID, Log: cfg.logger()})
+		return nil
 	}
-}
-
-// busName returns the bus for people, without credentials; empty with SQLite.
-func (cfg *Config) busName() string {
-	if nats.IsURL(cfg.Bus) {
-		return nats.Redact(cfg.Bus)
-	}
-	return cfg.Bus
 }
 
 // databaseName returns the database for people, without a password.

@@ -59,10 +59,10 @@ func (h *hubContainer) parse(t *testing.T) Config {
 }
 
 // requireOneOfTwo checks the settings of a hub that shares its database.
-func requireOneOfTwo(t *testing.T, cfg *Config, bus string) {
+func requireOneOfTwo(t *testing.T, cfg *Config) {
 	t.Helper()
 	require.True(t, isPostgres(cfg.DB), cfg.DB)
-	require.Equal(t, bus, cfg.busName())
+	require.Equal(t, notifyBus, cfg.Bus)
 	require.Equal(t, 5*time.Second, cfg.Drain)
 	require.Equal(t, filepath.FromSlash("/data/hookback/postgres.key"), KeyFile(*cfg))
 	public, err := url.Parse(cfg.PublicURL)
@@ -135,13 +135,12 @@ func TestDeploy_ComposeRunsTwoHubs(t *testing.T) {
 	require.NoError(t, err)
 	for name, h := range hubs {
 		cfg := h.parse(t)
-		requireOneOfTwo(t, &cfg, "nats://nats:4222")
+		requireOneOfTwo(t, &cfg)
 		require.Equal(t, "postgres://hookback:xxxxx@postgres/hookback?sslmode=disable", cfg.databaseName())
 		require.Contains(t, string(caddyfile), name+":4000")
 		require.Equal(t, []string{"keys:/data"}, file.Services[name].Volumes, "both have the same key")
 	}
 	require.Contains(t, file.Services, "postgres")
-	require.Contains(t, file.Services, "nats")
 	require.Contains(t, string(caddyfile), "health_uri /readyz\n")
 	require.Contains(t, string(caddyfile), "Host localhost:4000\n", "as -health does")
 }
@@ -228,7 +227,7 @@ func TestDeploy_KubernetesRunsTwoHubs(t *testing.T) {
 		}
 	}
 	cfg := hub.parse(t)
-	requireOneOfTwo(t, &cfg, "notify")
+	requireOneOfTwo(t, &cfg)
 	for path, p := range map[string]probe{"/readyz": c.ReadinessProbe, "/healthz": c.LivenessProbe} {
 		require.Equal(t, path, p.HTTPGet.Path)
 		require.Empty(t, p.HTTPGet.Headers, "the hub accepts the pod's own address")

@@ -44,7 +44,7 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) error { c.LocalUsers = append(c.LocalUsers, splitList(s)...); return nil }},
 	{"db", "FILE", "hookback.db in your data directory", "database file, created if it is missing; or postgres://USER@HOST/DATABASE",
 		func(c *Config, s string) error { c.DB = s; return nil }},
-	{"bus", "BUS", "notify with PostgreSQL", "wakes the other hubs of a PostgreSQL database: notify, nats://HOST:4222, tls://HOST:4222, or none to poll only",
+	{"bus", "BUS", "notify with PostgreSQL", "wakes the other hubs of a PostgreSQL database: notify, or none to poll only",
 		func(c *Config, s string) error { c.Bus = s; return nil }},
 	{"allow-origin", "ORIGIN,…", "none", "other web origins that may use the hub, such as http://localhost:5173",
 		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, splitList(s)...); return nil }},

@@ -70,34 +70,20 @@ func TestConfig_Databases(t *testing.T) {
 	require.Equal(t, filepath.FromSlash("/data/hookback/postgres.key"), KeyFile(cfg))
 }
 
-func TestOpenBus(t *testing.T) {
+func TestBus_IsOpenUnlessOff(t *testing.T) {
 	t.Parallel()
-	cfg, err := postgresConfig(t).withDefaults(envOf())
+	cfg, err := testConfig(t).withDefaults(envOf())
 	require.NoError(t, err)
-	require.Equal(t, "notify", cfg.Bus)
-	b, err := openBus(&cfg, "first")
-	require.NoError(t, err)
-	require.Eventually(t, b.Up, time.Minute, time.Millisecond)
-	require.NoError(t, b.Close())
-
-	out := &output{}
-	cfg.Stderr, cfg.Bus = out, "nats://ada:secret@127.0.0.1:1"
-	require.NoError(t, cfg.check())
-	require.Equal(t, "nats://127.0.0.1:1", cfg.busName())
-	b, err = openBus(&cfg, "hub")
-	require.NoError(t, err, "the hub runs without the server")
-	require.False(t, b.Up())
-	require.NoError(t, b.Close())
-	require.Contains(t, out.String(), "bus not connected")
-	require.NotContains(t, out.String(), "secret")
-
+	require.Empty(t, cfg.Bus, "one SQLite file has one hub")
+	cfg = postgresConfig(t)
+	isUp := func(a *App) bool {
+		stats, err := a.store.Stats(t.Context())
+		return err == nil && stats.Hubs.IsBusUp
+	}
+	with, _ := startHub(t, cfg)
+	require.Equal(t, "notify", with.cfg.Bus)
+	require.Eventually(t, func() bool { return isUp(with) }, time.Minute, time.Millisecond)
 	cfg.Bus = "none"
-	b, err = openBus(&cfg, "hub")
-	require.NoError(t, err)
-	require.Nil(t, b)
-	cfg, err = testConfig(t).withDefaults(envOf())
-	require.NoError(t, err)
-	b, err = openBus(&cfg, "hub")
-	require.NoError(t, err)
-	require.Nil(t, b, "one SQLite file has one hub")
+	without, _ := startHub(t, cfg)
+	require.False(t, isUp(without))
 }

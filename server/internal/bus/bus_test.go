@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"context"
 	"math"
 	"strconv"
 	"testing"
@@ -9,22 +10,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/server/internal/bus"
-	"github.com/hookback/hookback/server/internal/bus/bustest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestLocal_Contract(t *testing.T) {
-	t.Parallel()
-	bustest.Run(t, func(testing.TB) bustest.Network {
-		local := new(bus.Local)
-		return bustest.Network{
-			Join:  func(testing.TB) bus.Bus { return local.Join() },
-			Stop:  func(testing.TB) { local.SetUp(false) },
-			Start: func(testing.TB) { local.SetUp(true) },
-		}
-	})
-}
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
@@ -55,14 +43,17 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestRing_IgnoresHeadsBelowOne(t *testing.T) {
+func TestMerger_IgnoresCommitsBelowOne(t *testing.T) {
 	t.Parallel()
-	local := new(bus.Local)
-	a, b := local.Join(), local.Join()
-	defer func() { require.NoError(t, a.Close()); require.NoError(t, b.Close()) }()
-	a.Ring(0)
-	a.Ring(-5)
-	a.Ring(7)
-	require.EqualValues(t, 7, <-b.Rings())
-	require.EqualValues(t, 1, b.Stats().Received)
+	sent := make(chan int64)
+	m := bus.NewMerger(func(_ context.Context, commit int64) error { sent <- commit; return nil })
+	defer func() { require.NoError(t, m.Close()) }()
+	m.Ring(0)
+	m.Ring(-5)
+	m.Ring(7)
+	require.EqualValues(t, 7, <-sent)
+	m.Receive(bus.Encode(0))
+	m.Receive(bus.Encode(7))
+	require.EqualValues(t, 7, <-m.Rings())
+	require.EqualValues(t, 1, m.Stats().Received)
 }

@@ -16,7 +16,7 @@ const (
 	maxUnread = 16
 )
 
-// Merger is the part that all buses share: it merges rings before they are sent, keeps received
+// Merger is the part of a bus above its connection: it merges rings before they are sent, keeps received
 // commits for the reader, and counts. Its methods can be used by several goroutines.
 type Merger struct {
 	newest  atomic.Int64 // commit to send; 0: none

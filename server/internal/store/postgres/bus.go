@@ -36,15 +36,11 @@ const (
 	maxBusRetry = 2 * time.Second
 )
 
-// NewBus returns a bus between the hubs of the schema that the DSN selects. It connects in the
-// background, and again whenever the connection is lost, until Close. It fails only if the DSN is not valid.
-// The connection has to be direct, or through a pooler in session mode.
-func NewBus(dsn string, log *slog.Logger) (bus.Bus, error) {
-	pool, err := poolConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
-	config := writerConfig(pool.ConnConfig) // whose wait can be ended without losing the connection
+// newBus returns a bus between the hubs of the schema that config selects. It connects in the
+// background, and again whenever the connection is lost, until Close. config is the bus's own, made by
+// writerConfig, because its wait can be ended without losing the connection. The connection has to be
+// direct, or through a pooler in session mode.
+func newBus(config *pgx.ConnConfig, log *slog.Logger) bus.Bus {
 	// A commit with NOTIFY writes to the WAL. It has nothing to keep.
 	config.RuntimeParams["synchronous_commit"] = "off"
 	config.RuntimeParams["application_name"] = "hookback bus"
@@ -52,7 +48,7 @@ func NewBus(dsn string, log *slog.Logger) (bus.Bus, error) {
 	b := &notifyBus{config: config, log: log, stop: stop, done: make(chan struct{})}
 	b.Merger = bus.NewMerger(b.send)
 	go b.run(ctx)
-	return b, nil
+	return b
 }
 
 // Up implements bus.Link.

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/bus"
-	"github.com/hookback/hookback/server/internal/bus/bustest"
 	"github.com/hookback/hookback/server/internal/pgtest"
 )
 
@@ -39,27 +38,16 @@ func databaseOf(t testing.TB, dsn string) string {
 	return strings.TrimPrefix(u.Path, "/")
 }
 
-func joinBus(t testing.TB, dsn string) bus.Bus {
+func busConfig(t testing.TB, dsn string) *pgx.ConnConfig {
 	t.Helper()
-	b, err := NewBus(dsn, slog.New(slog.DiscardHandler))
+	pool, err := poolConfig(dsn)
 	require.NoError(t, err)
-	return b
+	return writerConfig(pool.ConnConfig)
 }
 
-func TestNewBus_Contract(t *testing.T) {
-	t.Parallel()
-	bustest.Run(t, func(t testing.TB) bustest.Network {
-		dsn := pgtest.New(t, Template)
-		name := databaseOf(t, dsn)
-		return bustest.Network{
-			Join: func(t testing.TB) bus.Bus { return joinBus(t, dsn) },
-			Stop: func(t testing.TB) {
-				execIn(t, dsn, "postgres", `ALTER DATABASE `+name+` ALLOW_CONNECTIONS false`,
-					`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '`+name+`'`)
-			},
-			Start: func(t testing.TB) { execIn(t, dsn, "postgres", `ALTER DATABASE `+name+` ALLOW_CONNECTIONS true`) },
-		}
-	})
+func joinBus(t testing.TB, dsn string) bus.Bus {
+	t.Helper()
+	return newBus(busConfig(t, dsn), slog.New(slog.DiscardHandler))
 }
 
 // Schemas of one database are different hubs. Anyone who may connect can forge a notification.
@@ -74,7 +62,7 @@ func TestNewBus_SeparatesSchemas(t *testing.T) {
 		require.Eventually(t, hub.Up, time.Minute, time.Millisecond)
 	}
 	execIn(t, dsn, databaseOf(t, dsn), `SELECT pg_notify('hookback_' || md5('public'), m) FROM unnest(ARRAY['', 'x', '-1', '1 2', repeat('9', 1000)]) m`)
-	bustest.RingUntil(t, a, b, 5)
+	ringUntil(t, a, b, 5)
 	require.Zero(t, other.Stats().Received)
 	require.Zero(t, a.Stats().Received, "a hub does not hear itself")
 }
@@ -88,16 +76,15 @@ func TestNewBus_NeverLogsPassword(t *testing.T) {
 		defer mu.Unlock()
 		return log.String()
 	}
-	b, err := NewBus("postgres://ada:secret@127.0.0.1:1/hub", slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+	b := newBus(busConfig(t, "postgres://ada:secret@127.0.0.1:1/hub"), slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		return log.Write(p)
 	}), nil)))
-	require.NoError(t, err)
 	require.Eventually(t, func() bool { return strings.Contains(text(), "bus disconnected") }, time.Minute, time.Millisecond)
 	require.False(t, b.Up())
 	require.NoError(t, b.Close())
-	_, err = NewBus("postgres://ada:secret@127.0.0.1:port/hub", slog.New(slog.DiscardHandler))
+	_, err := poolConfig("postgres://ada:secret@127.0.0.1:port/hub")
 	require.Error(t, err)
 	require.NotContains(t, text()+err.Error(), "secret")
 }

@@ -37,17 +37,11 @@ type Config struct {
 	// Machine identifies the one on which processes and loopback addresses have their meaning for this hub.
 	// Empty: hubs are taken to run on one machine.
 	Machine string
-	// Bus connects to the other hubs; nil: it is not opened, and hubs look several times a second. Close
-	// closes the bus.
-	Bus BusOpener
+	// Bus wakes the hubs of the database by LISTEN and NOTIFY. Without it they poll several times a second.
+	Bus bool
 
 	dial pgconn.DialFunc // of the writer; tests replace it
-}
-
-// BusOpener opens a bus.
-type BusOpener interface {
-	// OpenBus opens the bus of the hubs whose database has this ID; nil: there is none.
-	OpenBus(hubID string) (bus.Bus, error)
+	bus  bus.Bus         // in place of the real one; tests set it
 }
 
 // engine implements store.Store. Its exported methods are documented there.
@@ -169,11 +163,9 @@ func (s *engine) join(ctx context.Context, cfg *Config) error {
 	if err := s.members.beat(ctx); err != nil {
 		return err
 	}
-	if cfg.Bus != nil {
-		var err error
-		if s.follower.bus, err = cfg.Bus.OpenBus(s.hubID); err != nil {
-			return err
-		}
+	s.follower.bus = cfg.bus
+	if cfg.Bus {
+		s.follower.bus = newBus(writerConfig(s.readers.pool.Config().ConnConfig), s.log)
 	}
 	if err := s.follower.look(ctx); err != nil {
 		return err

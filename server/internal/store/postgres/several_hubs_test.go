@@ -366,8 +366,6 @@ func TestWriter_StopsAfterLostCommits(t *testing.T) {
 // silentBus carries nothing.
 type silentBus struct{ rings chan int64 }
 
-func (b silentBus) OpenBus(string) (bus.Bus, error) { return b, nil }
-
 func (silentBus) Ring(int64)            {}
 func (b silentBus) Rings() <-chan int64 { return b.rings }
 func (silentBus) Up() bool              { return true }
@@ -377,7 +375,7 @@ func (silentBus) Close() error          { return nil }
 func TestFollower_NeedsNoBus(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
-	cfg.Bus = silentBus{}
+	cfg.bus = silentBus{}
 	cfg.Name = "a:1"
 	a := newTestStore(t, cfg)
 	cfg.Name = "b:2"

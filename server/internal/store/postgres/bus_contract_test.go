@@ -1,5 +1,4 @@
-// Package bustest has the contract of a bus as tests, and a bus that loses rings.
-package bustest
+package postgres
 
 import (
 	"math"
@@ -11,24 +10,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/bus"
+	"github.com/hookback/hookback/server/internal/pgtest"
 )
 
-// Network is the means by which the hubs of a test reach each other, such as a server.
-type Network struct {
-	// Join opens the bus of another hub of the same database. The test closes it.
-	Join func(t testing.TB) bus.Bus
-	// Stop ends all connections and refuses new ones until Start.
-	Stop, Start func(t testing.TB)
+// busNetwork is a database whose hubs have a bus.
+type busNetwork struct {
+	dsn string
+	// open opens the bus of another hub. The test closes it.
+	open func(t testing.TB, dsn string) bus.Bus
 }
 
-// Run runs the contract. Each test has its own network.
-func Run(t *testing.T, open func(t testing.TB) Network) {
+// stop ends all connections and refuses new ones until start.
+func (n busNetwork) stop(t testing.TB) {
 	t.Helper()
+	name := databaseOf(t, n.dsn)
+	execIn(t, n.dsn, "postgres", `ALTER DATABASE `+name+` ALLOW_CONNECTIONS false`,
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '`+name+`'`)
+}
+
+func (n busNetwork) start(t testing.TB) {
+	t.Helper()
+	execIn(t, n.dsn, "postgres", `ALTER DATABASE `+databaseOf(t, n.dsn)+` ALLOW_CONNECTIONS true`)
+}
+
+// TestNewBus_Contract runs each test with a database of its own.
+func TestNewBus_Contract(t *testing.T) {
+	t.Parallel()
 	t.Run("Ring_NewestArrives", func(t *testing.T) {
 		t.Parallel()
-		ringNewestArrives(t, open(t))
+		ringNewestArrives(t, busNetwork{pgtest.New(t, Template), joinBus})
 	})
-	for name, test := range map[string]func(*testing.T, Network){
+	for name, test := range map[string]func(*testing.T, busNetwork){
 		"Ring_ReachesOtherHubs":       ringReachesOtherHubs,
 		"Ring_NeverBlocks":            ringNeverBlocks,
 		"Ring_MergesBursts":           ringMergesBursts,
@@ -40,26 +52,24 @@ func Run(t *testing.T, open func(t testing.TB) Network) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, open(t))
+			test(t, busNetwork{pgtest.New(t, Template), joinBus})
 		})
 		t.Run(name+"_Lossy", func(t *testing.T) {
 			t.Parallel()
-			n := open(t)
-			join, seed := n.Join, atomic.Uint64{}
-			n.Join = func(t testing.TB) bus.Bus { return Lossy(join(t), seed.Add(1)) }
-			test(t, n)
+			var seed atomic.Uint64
+			test(t, busNetwork{pgtest.New(t, Template), func(t testing.TB, dsn string) bus.Bus { return newLossyBus(joinBus(t, dsn), seed.Add(1)) }})
 		})
 	}
 }
 
-func (n Network) join(t testing.TB) bus.Bus {
+func (n busNetwork) join(t testing.TB) bus.Bus {
 	t.Helper()
-	b := n.Join(t)
+	b := n.open(t, n.dsn)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b
 }
 
-func (n Network) joinUp(t testing.TB) bus.Bus {
+func (n busNetwork) joinUp(t testing.TB) bus.Bus {
 	t.Helper()
 	b := n.join(t)
 	eventually(t, b.Up)
@@ -71,8 +81,8 @@ func eventually(t testing.TB, condition func() bool) {
 	require.Eventually(t, condition, time.Minute, time.Millisecond)
 }
 
-// RingUntil rings the commit until the reader has received at least that. Any bus may lose a ring.
-func RingUntil(t testing.TB, from, reader bus.Bus, commit int64) {
+// ringUntil rings the commit until the reader has received at least that. Any bus may lose a ring.
+func ringUntil(t testing.TB, from, reader bus.Bus, commit int64) {
 	t.Helper()
 	eventually(t, func() bool {
 		from.Ring(commit)
@@ -90,23 +100,23 @@ func RingUntil(t testing.TB, from, reader bus.Bus, commit int64) {
 	})
 }
 
-func ringReachesOtherHubs(t *testing.T, n Network) {
+func ringReachesOtherHubs(t *testing.T, n busNetwork) {
 	hubs := []bus.Bus{n.joinUp(t), n.joinUp(t), n.joinUp(t)}
 	for i, from := range hubs {
 		for _, reader := range hubs {
 			if reader != from {
-				RingUntil(t, from, reader, int64(i+1)<<40)
+				ringUntil(t, from, reader, int64(i+1)<<40)
 			}
 		}
 		require.Positive(t, from.Stats().Sent)
 	}
 	require.Positive(t, hubs[0].Stats().Received)
-	RingUntil(t, hubs[0], hubs[1], math.MaxInt64)
+	ringUntil(t, hubs[0], hubs[1], math.MaxInt64)
 }
 
 // While the bus is up, the newest of several rings is not lost, so hubs are not late without a
 // fault. A connection that stalls on a busy machine is one.
-func ringNewestArrives(t *testing.T, n Network) {
+func ringNewestArrives(t *testing.T, n busNetwork) {
 	const groups, maxLost, patience = 300, 10, 2000
 	a, b := n.joinUp(t), n.joinUp(t)
 	lost := 0
@@ -133,7 +143,7 @@ func ringNewestArrives(t *testing.T, n Network) {
 }
 
 // No one reads.
-func ringNeverBlocks(t *testing.T, n Network) {
+func ringNeverBlocks(t *testing.T, n busNetwork) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	var writers sync.WaitGroup
 	for w := range int64(4) {
@@ -144,22 +154,22 @@ func ringNeverBlocks(t *testing.T, n Network) {
 		})
 	}
 	writers.Wait()
-	RingUntil(t, a, b, 100_000)
+	ringUntil(t, a, b, 100_000)
 }
 
-func ringMergesBursts(t *testing.T, n Network) {
+func ringMergesBursts(t *testing.T, n busNetwork) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	const rings = 200_000
 	for commit := int64(1); commit <= rings; commit++ {
 		a.Ring(commit)
 	}
-	RingUntil(t, a, b, rings)
+	ringUntil(t, a, b, rings)
 	require.Less(t, a.Stats().Sent, int64(rings/10))
 }
 
 // ringsKeepLogDense: two hubs append and ring; a reader that reads the log at each ring misses no
 // entry, if it is rung at the end.
-func ringsKeepLogDense(t *testing.T, n Network) {
+func ringsKeepLogDense(t *testing.T, n busNetwork) {
 	a, b, reader := n.joinUp(t), n.joinUp(t), n.joinUp(t)
 	var mu sync.Mutex
 	var log []int64
@@ -200,33 +210,33 @@ func ringsKeepLogDense(t *testing.T, n Network) {
 	require.Equal(t, log, read)
 }
 
-func upFollowsServer(t *testing.T, n Network) {
+func upFollowsServer(t *testing.T, n busNetwork) {
 	a, b := n.joinUp(t), n.joinUp(t)
-	RingUntil(t, a, b, 1)
+	ringUntil(t, a, b, 1)
 	for commit := int64(2); commit <= 3; commit++ {
-		n.Stop(t)
+		n.stop(t)
 		eventually(t, func() bool { return !a.Up() && !b.Up() })
 		dropped := a.Stats().Dropped
 		a.Ring(math.MaxInt64)
 		eventually(t, func() bool { return a.Stats().Dropped > dropped })
-		n.Start(t)
+		n.start(t)
 		eventually(t, func() bool { return a.Up() && b.Up() })
-		RingUntil(t, a, b, commit)
-		RingUntil(t, b, a, commit)
+		ringUntil(t, a, b, commit)
+		ringUntil(t, b, a, commit)
 	}
 }
 
-func openWithoutServer(t *testing.T, n Network) {
-	n.Stop(t)
+func openWithoutServer(t *testing.T, n busNetwork) {
+	n.stop(t)
 	a, b := n.join(t), n.join(t)
 	require.False(t, a.Up())
 	a.Ring(1)
-	n.Start(t)
+	n.start(t)
 	eventually(t, func() bool { return a.Up() && b.Up() })
-	RingUntil(t, a, b, 2)
+	ringUntil(t, a, b, 2)
 }
 
-func closeDropsRings(t *testing.T, n Network) {
+func closeDropsRings(t *testing.T, n busNetwork) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	require.NoError(t, b.Close())
 	require.NoError(t, b.Close())
@@ -235,10 +245,10 @@ func closeDropsRings(t *testing.T, n Network) {
 	b.Ring(1)
 	require.Equal(t, sent, b.Stats().Sent)
 	require.Positive(t, b.Stats().Dropped)
-	RingUntil(t, n.joinUp(t), a, 2)
+	ringUntil(t, n.joinUp(t), a, 2)
 }
 
-func statsCountWhatReaderMissed(t *testing.T, n Network) {
+func statsCountWhatReaderMissed(t *testing.T, n busNetwork) {
 	a, b := n.joinUp(t), n.joinUp(t)
 	commit := int64(0)
 	eventually(t, func() bool {
@@ -246,6 +256,6 @@ func statsCountWhatReaderMissed(t *testing.T, n Network) {
 		a.Ring(commit)
 		return b.Stats().Dropped > 0
 	})
-	RingUntil(t, a, b, commit+1)
+	ringUntil(t, a, b, commit+1)
 	require.GreaterOrEqual(t, b.Stats().Received, b.Stats().Dropped)
 }

@@ -1,16 +1,19 @@
-package bustest
+package postgres
 
 import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/bus"
 )
 
-// Lossy returns a bus that loses 30 % of the rings that b receives, repeats 10 %, and delivers 20 %
+// newLossyBus returns a bus that loses 30 % of the rings that b receives, repeats 10 %, and delivers 20 %
 // after the next one. The same seed makes the same choices. Closing it closes b.
-func Lossy(b bus.Bus, seed uint64) bus.Bus {
+func newLossyBus(b bus.Bus, seed uint64) bus.Bus {
 	l := &lossyBus{Bus: b, rings: make(chan int64)}
 	l.stopped, l.stop = context.WithCancel(context.Background())
 	l.running.Go(func() { l.run(rand.New(rand.NewPCG(seed, seed))) })
@@ -67,4 +70,44 @@ func (l *lossyBus) Close() error {
 	l.stop()
 	l.running.Wait()
 	return l.Bus.Close()
+}
+
+// rungBus has received commits.
+type rungBus struct {
+	bus.Bus
+	rings chan int64
+}
+
+func (b rungBus) Rings() <-chan int64 { return b.rings }
+func (b rungBus) Close() error        { return nil }
+
+func TestLossyBus_LosesRepeatsAndReorders(t *testing.T) {
+	t.Parallel()
+	const rings, end = 10_000, int64(1) << 40
+	inner := rungBus{rings: make(chan int64, 2*rings)}
+	for commit := int64(1); commit <= rings; commit++ {
+		inner.rings <- commit
+	}
+	for range rings { // one of them arrives
+		inner.rings <- end
+	}
+	b := newLossyBus(inner, 1)
+	times := map[int64]int{}
+	repeated, reordered, last := 0, 0, int64(0)
+	for commit := range b.Rings() {
+		if commit == end {
+			break
+		}
+		if times[commit]++; times[commit] > 1 {
+			repeated++
+		}
+		if commit < last {
+			reordered++
+		}
+		last = commit
+	}
+	require.NoError(t, b.Close())
+	require.InDelta(t, 0.3*rings, rings-len(times), 0.03*rings)
+	require.InDelta(t, 0.1*rings, repeated, 0.03*rings)
+	require.Greater(t, reordered, rings/20)
 }
