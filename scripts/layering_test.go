@@ -94,11 +94,10 @@ var mayImport = map[string][]string{
 	"server/internal/flows":          {"schema", "server/internal/identity", "server/internal/store"},
 	"server/internal/rules":          {"schema", "server/internal/risk/call", "agentclient/policy", "agentclient/policy/programs"},
 	"server/internal/netguard":       nil,
-	"server/internal/notify":         {"schema", "schema/control", "schema/sign", "server/internal/feed", "server/internal/flows", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/notify/ntfy", "server/internal/notify/slack", "server/internal/notify/telegram"},
+	"server/internal/notify":         {"schema", "schema/control", "schema/sign", "server/internal/feed", "server/internal/flows", "server/internal/intent", "server/internal/store", "server/internal/auth", "server/internal/netguard", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/notify/slack", "server/internal/notify/telegram"},
 	// The chat services in which people answer; package notify sends by them.
 	"server/internal/notify/buttons":    {"schema", "server/internal/question", "server/internal/risk", "server/internal/store"},
 	"server/internal/notify/chat":       {"schema", "server/internal/auth", "server/internal/feed", "server/internal/flows", "server/internal/notify/buttons", "server/internal/store"},
-	"server/internal/notify/ntfy":       {"schema", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/slack":      {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/telegram":   {"server/internal/feed", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store"},
 	"server/internal/notify/notifytest": {"schema", "server/internal/auth", "server/internal/feed", "server/internal/flows", "server/internal/hub", "server/internal/notify/buttons", "server/internal/notify/chat", "server/internal/store", "server/internal/storetest"}, // tests only

@@ -11,7 +11,6 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/notify/chat"
-	"github.com/hookback/hookback/server/internal/notify/ntfy"
 	"github.com/hookback/hookback/server/internal/notify/slack"
 	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
@@ -19,7 +18,7 @@ import (
 
 // hasBot reports whether a channel sends by a bot that takes answers.
 func hasBot(c *store.Channel) bool {
-	return c.Kind == telegram.Via || c.Kind == slack.Via && slack.HasSocket(c.URL) || ntfy.TakesAnswers(c.URL)
+	return c.Kind == telegram.Via || c.Kind == slack.Via && slack.HasSocket(c.URL)
 }
 
 // newBot returns the bot of a channel, and the token that must not be used twice.
@@ -28,12 +27,7 @@ func (n *Notifier) newBot(c *store.Channel) (bot *chat.Bot, token string, err er
 		Channel: c.ID, IsBrief: c.IsBrief, Store: n.Store, Hub: n.Answers, Accounts: n.Accounts, Feed: n.Feed, Codes: n.codes,
 		Key: n.Store.Identity().Subkey("chat buttons"), Clock: n.Clock, Log: n.Log,
 	}
-	switch c.Kind {
-	case ntfy.Kind:
-		address, err := ntfy.ParseAddress(c.URL)
-		b := ntfy.New(ntfy.Config{Config: config, Address: address, HTTP: n.client, HubID: n.Store.HubID()})
-		return &chat.Bot{Desk: b.Desk, Service: b}, "", err
-	case slack.Via:
+	if c.Kind == slack.Via {
 		address, err := slack.ParseAddress(c.URL)
 		b := slack.New(slack.Config{Config: config, Address: address, HTTP: n.client, API: n.slackURL})
 		return &chat.Bot{Desk: b.Desk, Service: b}, address.AppToken, err
@@ -128,9 +122,6 @@ func (n *Notifier) sendRequest(ctx context.Context, bot *chat.Bot, m *message) e
 	out := chat.Message{Notice: m.id, Question: q, Headline: m.headline(), Footer: strings.TrimSpace(m.footer(verbatim)), Plain: m.plain(verbatim)}
 	if m.onlyOn == "" {
 		out.Link = m.url
-	}
-	if address, token, ok := strings.Cut(m.link, "#"); ok && n.Reach.IsChecked() {
-		out.Vote = &chat.Vote{URL: address, Token: token}
 	}
 	return bot.Send(ctx, &out)
 }

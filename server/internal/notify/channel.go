@@ -13,7 +13,6 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/notify/ntfy"
 	"github.com/hookback/hookback/server/internal/notify/slack"
 	"github.com/hookback/hookback/server/internal/notify/telegram"
 	"github.com/hookback/hookback/server/internal/store"
@@ -122,8 +121,6 @@ func checkChatURL(service, address string) error {
 	switch {
 	case service == telegram.Via:
 		_, err = telegram.ParseAddress(address)
-	case ntfy.TakesAnswers(address):
-		_, err = ntfy.ParseAddress(address)
 	case service == slack.Via && slack.HasSocket(address):
 		_, err = slack.ParseAddress(address)
 	default:

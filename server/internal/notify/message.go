@@ -211,9 +211,6 @@ type Reach interface {
 	// Links returns the base of links, and whether they work only on the hub's machine, which it then
 	// names.
 	Links() (base, machine string, isLocal bool)
-
-	// IsChecked reports whether the hub has found itself at the address.
-	IsChecked() bool
 }
 
 // fixedAddress is an address that does not change.
@@ -222,12 +219,6 @@ type fixedAddress string
 func (a fixedAddress) Links() (base, machine string, isLocal bool) {
 	u, err := url.Parse(string(a))
 	return string(a), "the hub's machine", err != nil || isLoopback(u.Hostname())
-}
-
-// IsChecked reports whether other devices can open the address, as far as its host shows.
-func (a fixedAddress) IsChecked() bool {
-	_, _, isLocal := a.Links()
-	return !isLocal
 }
 
 // linkTo returns a link to a path of the dashboard, and the machine's name if it works only there.

@@ -94,7 +94,7 @@ func TestNewChannel_RejectsInvalidURL(t *testing.T) {
 		"", "hidden", "file:///etc/hidden", "logger://hidden", "generic://hidden.example.com", "ftp://hidden", "https://",
 		"telegram://hidden@telegram?chats=1", "ntfy://ntfy.sh", "slack://hidden", "discord://hidden",
 		"telegram://123456789:ABCdefGHIjklMNOpqrSTUvwxYZ123456789@telegram?chats=1&parsemode=HTML",
-		"gotify://g.example.com/AzyoeNS.D4iJLVa?extras=hidden", "ntfy://ntfy.sh/topic?actions=hidden", "ntfy://ntfy.sh/topic?Click=hidden",
+		"gotify://g.example.com/AzyoeNS.D4iJLVa?extras=hidden", "ntfy://ntfy.sh/topic?actions=hidden", "ntfy://ntfy.sh/topic?Click=hidden", "ntfy://ada:hidden@ntfy.sh/topic?answers=yes",
 		"https://a.example/" + strings.Repeat("x", 5000),
 	} {
 		_, err := NewChannel(&schema.ChannelDraft{Name: "it", URL: address}, "ada")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
-	"github.com/hookback/hookback/server/internal/notify/ntfy"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -54,7 +53,7 @@ func (n *Notifier) openSender(ctx context.Context, id int64) (*sender, error) {
 }
 
 func (n *Notifier) newSender(c *store.Channel) *sender {
-	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: SendsPerPerson(c) || c.Person != "" && ntfy.TakesAnswers(c.URL), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
+	out := &sender{redactor: newSecretRedactor(c.URL, c.Secret), perPerson: SendsPerPerson(c), createdBy: c.CreatedBy, createdAt: c.CreatedAt}
 	switch {
 	case c.Kind == webhookName:
 		out.send = func(ctx context.Context, m *message) error { return n.sendWebhook(ctx, c, m) }

@@ -119,9 +119,6 @@ func (a *Address) Links() (base, machine string, isLocal bool) {
 	return r.PublicURL, r.Machine, r.State == control.ReachLocal
 }
 
-// IsChecked reports whether the hub has found itself at its public address.
-func (a *Address) IsChecked() bool { return a.Read().State == control.ReachOK }
-
 // Origins returns the addresses at which the page of this hub can be open: the public one and that of
 // this machine.
 func (a *Address) Origins() []string {

@@ -19,12 +19,6 @@ it.each<[string, Record<string, string>, string | undefined]>([
   ['telegram', { token: '11:AA-b', chats: ' ' }, undefined],
   ['ntfy', { host: 'https://ntfy.sh/', topic: 'a-1' }, 'ntfy://ntfy.sh/a-1'],
   ['ntfy', { host: 'ntfy.sh', topic: 'a/../b' }, undefined],
-  [
-    'ntfyButtons',
-    { host: 'ntfy.sh', topic: 'a-1', password: 'tk_1' },
-    'ntfy://:tk_1@ntfy.sh/a-1?answers=yes',
-  ],
-  ['ntfyButtons', { host: 'ntfy.sh', topic: 'a-1', user: 'ada' }, undefined],
   ['gotify', { host: 'push.example.com:8443', token: 'A.b' }, 'gotify://push.example.com:8443/A.b'],
   ['pushover', { user: 'u1', token: 't1' }, 'pushover://shoutrrr:t1@u1/'],
   ['mattermost', { url: 'https://chat.example.com/hooks/abc' }, 'mattermost://chat.example.com/abc'],

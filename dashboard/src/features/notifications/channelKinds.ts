@@ -144,32 +144,6 @@ export const channelKinds: readonly ChannelKind[] = [
     },
   },
   {
-    id: 'ntfyButtons',
-    name: kindText.ntfyButtons.name,
-    instructions: kindText.ntfyButtons.instructions,
-    fields: [
-      { id: 'host', label: kindText.server, hint: kindText.ntfy.hostHint, placeholder: 'ntfy.sh' },
-      {
-        id: 'topic',
-        label: kindText.ntfy.topic,
-        hint: kindText.ntfy.topicHint,
-        placeholder: 'hookback-a8f3k2',
-      },
-      {
-        id: 'user',
-        label: kindText.ntfyButtons.user,
-        hint: kindText.ntfyButtons.userHint,
-        optional: true,
-      },
-      { id: 'password', label: kindText.ntfyButtons.password, hint: '', secret: true },
-    ],
-    url: (f) => {
-      const server = parseHost(f.host)
-      if (!server || !f.password || !/^[\w-]{1,64}$/.test(f.topic ?? '')) return undefined
-      return `ntfy://${escape(f.user ?? '')}:${escape(f.password)}@${server}/${f.topic}?answers=yes`
-    },
-  },
-  {
     id: 'gotify',
     name: kindText.gotify.name,
     instructions: kindText.gotify.instructions,

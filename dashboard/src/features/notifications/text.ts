@@ -146,14 +146,6 @@ export const kindText = {
     topic: 'Topic',
     topicHint: 'Letters, digits, - and _.',
   },
-  ntfyButtons: {
-    name: 'ntfy with buttons',
-    instructions:
-      'Reserve a topic that only you can read. Permissions of low risk then have Approve and Deny. Needs a public address of this hub, and “Only for me”.',
-    user: 'User',
-    userHint: 'Empty with an access token.',
-    password: 'Password or access token',
-  },
   gotify: {
     name: 'Gotify',
     instructions: 'In Gotify, open Apps, create an application, and copy its token.',

@@ -129,19 +129,6 @@ func (q *Question) level() schema.Risk {
 	return risk.Highest(q.Ask.Risk, append([]schema.Finding{{Risk: q.Status.Risk}}, q.Status.Findings...))
 }
 
-// IsLowRisk reports whether the hub knows that the call is harmless, and the agent marks no higher risk. A
-// question about no call is of low risk if the agent says so.
-func (q *Question) IsLowRisk() bool {
-	switch level := q.level(); q.Status.Class {
-	case schema.ClassHarmless:
-		return level == "" || level == schema.LowRisk
-	case "":
-		return level == schema.LowRisk
-	default:
-		return false
-	}
-}
-
 // refusal returns why a question has no button, apart from its text.
 func refusal(q *Question, limits Limits) string {
 	level := q.level()

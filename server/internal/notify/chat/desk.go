@@ -70,15 +70,10 @@ type Message struct {
 	Headline string
 	Footer   string // risk, deadline and link
 	Link     string // to the request; empty if it works only on the hub's machine
-	// Vote answers as the only recipient; nil: the message may have no signed link.
-	Vote *Vote
 	// Plain is the message if it may offer no answer; with a shortened question, without links of
 	// the agent.
 	Plain string
 }
-
-// Vote is a signed link, whose token is posted to a URL of the hub.
-type Vote struct{ URL, Token string }
 
 // Service is the part of a bot that differs between services.
 type Service interface {

@@ -22,7 +22,7 @@ func (d *Desk) RunBot(ctx context.Context, r Reader, update Update) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() { d.readAnswers(ctx, r) })
-	return d.SettleMessages(ctx, update)
+	return d.settleMessages(ctx, update)
 }
 
 // readAnswers reads until ctx ends or the service refuses the bot.

@@ -35,7 +35,7 @@ func (d *Desk) outcome(q *buttons.Question) Outcome {
 }
 
 // AddMessage records a message that was sent about a question. It updates one whose question was
-// settled while the message was sent, and which SettleMessages therefore may have missed.
+// settled while the message was sent, and which settleMessages therefore may have missed.
 func (d *Desk) AddMessage(ctx context.Context, place store.ChatMessage, m *Message, update Update) error {
 	place.Channel, place.Notice, place.Question, place.Revision = d.Channel, m.Notice, m.Question.ID, m.Question.Status.Revision
 	if err := d.Store.AddChatMessage(context.WithoutCancel(ctx), place); err != nil {
@@ -60,9 +60,9 @@ func (d *Desk) AddMessage(ctx context.Context, place store.ChatMessage, m *Messa
 // maxSettled is the number of messages that are updated before facts are read again.
 const maxSettled = 64
 
-// SettleMessages updates the messages of settled questions until ctx ends. The rows of messages are an
+// settleMessages updates the messages of settled questions until ctx ends. The rows of messages are an
 // outbox: after a failure or a restart it continues with the rows that still offer an answer.
-func (d *Desk) SettleMessages(ctx context.Context, update Update) error {
+func (d *Desk) settleMessages(ctx context.Context, update Update) error {
 	var retry <-chan time.Time
 	failures := 0
 	err := d.Feed.Follow(ctx, feed.Changed, func(batch *feed.Batch) error {
