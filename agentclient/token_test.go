@@ -46,7 +46,7 @@ func TestToken_IsSentOnlyToHub(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	e, err := c.Send(t.Context(), schema.Event{HookEventType: "Stop"})
 	require.NoError(t, err)
-	_, err = c.Events(t.Context(), agentclient.EventQuery{})
+	_, err = c.Ledger(t.Context(), 0)
 	require.NoError(t, err)
 	err = c.Withdraw(t.Context(), e, "")
 	require.Error(t, err, "redirects are not followed")
@@ -54,7 +54,7 @@ func TestToken_IsSentOnlyToHub(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	require.Equal(t, map[string]string{
-		"POST /events": "Bearer " + token, "GET /events": "Bearer " + token, "POST /events/7/cancel": "Bearer " + token,
+		"POST /events": "Bearer " + token, "GET " + schema.PathLedger: "Bearer " + token, "POST /events/7/cancel": "Bearer " + token,
 	}, seen)
 }
 

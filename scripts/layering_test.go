@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"agentclient/internal/cli/service":    {"agentclient/internal/cli"},
 	"agentclient/internal/cli/setup":      {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/hook", "agentclient/install", "agentclient/internal/cli", "agentclient/internal/cli/report"},
 	"agentclient/internal/cli/ask":        {"schema", "agentclient", "agentclient/internal/cli"},
-	"agentclient/internal/cli/policycmd":  {"schema", "agentclient", "agentclient/policy", "agentclient/hook", "agentclient/internal/cli"},
+	"agentclient/internal/cli/policycmd":  {"schema/history", "agentclient", "agentclient/policy", "agentclient/internal/cli"},
 	"agentclient/internal/cli/freeze":     {"schema", "schema/control", "agentclient/socket", "agentclient/internal/cli"},
 	"agentclient/internal/cli/trust":      {"schema", "schema/sign", "agentclient", "agentclient/receipt", "agentclient/internal/cli"},
 	"agentclient/internal/cli/mcp":        {"schema", "schema/control", "agentclient", "agentclient/socket", "agentclient/internal/cli"},

@@ -15,6 +15,7 @@ import (
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -126,8 +127,6 @@ func TestPolicy_RejectsWrongUsage(t *testing.T) {
 		"nowhere.json":                                      {"test", "nowhere.json"},
 		"policy takes one FILE":                             {"check", "a", "b"},
 		"no rules to test":                                  {"test"},
-		"--since 7: must be a duration":                     {"test", "--since", "7"},
-		"--since -7d: must be a duration":                   {"test", "--since", "-7d"},
 		"policy init takes no arguments":                    {"init", "x"},
 	} {
 		got := d.policy(t.Context(), args...)
@@ -139,7 +138,7 @@ func TestPolicy_RejectsWrongUsage(t *testing.T) {
 		require.Equal(t, cli.ExitOK, got.status)
 		require.Contains(t, got.out, "The first rule that matches decides")
 	}
-	require.Contains(t, d.policy(t.Context(), "test", "--help").out, "--since duration")
+	require.Contains(t, d.policy(t.Context(), "test", "--help").out, "the last 30 days")
 	d.hub = "http://127.0.0.1:1"
 	d.write(t, `{"rules": [{"tool": "Bash", "then": "ask"}]}`)
 	require.Contains(t, d.policy(t.Context(), "test").err, "no hub can be reached")
@@ -187,39 +186,32 @@ func TestPolicyTest_CountsEffects(t *testing.T) {
 {"tool": "WebFetch", "then": "ask"}]}`)
 	got := d.policy(t.Context(), "test")
 	require.Equal(t, cli.ExitOK, got.status, got.err)
-	require.Contains(t, got.out, "257 calls in the last 7d: would have asked 3 times, denied 1, allowed 0; no opinion on 253.\n")
-	require.Contains(t, got.out, file+":2  2 calls\n    Bash when command contains \"rm -rf\": ask\n")
-	require.Contains(t, got.out, " Bash: rm -rf build\n")
-	require.Contains(t, got.out, "Bash: rm -rf ·[2J xxxx")
+	require.Contains(t, got.out, file+"\nCalls of the last 30 days: 256. The policy asks about 3, denies 1 and allows 0; no opinion on 252.\n\n   1. Bash when command contains \"rm -rf\": ask\n")
+	require.Contains(t, got.out, "      ask #2 Bash: Run rm -rf build\n")
+	require.Contains(t, got.out, "      ask #7 refund: Call refund amount many\n", "the rule could not be evaluated")
 	require.NotContains(t, got.out, "\x1b")
-	require.Contains(t, got.out, "asked about 1 call, because the rule could not be evaluated")
-	require.Contains(t, got.out, "Bash when command matches \"git *\": left to the agent, since only your own policy can allow\n")
-	require.Contains(t, got.out, "1 rule matched no call.")
+	require.NotContains(t, got.out, "git *", "only your own policy can allow")
 
-	var result struct {
-		Calls, Asked, Denied, Allowed, NoOpinion int
-		Interrupted                              bool
-		Rules                                    []struct {
-			Calls, Unclear int
-			Examples       []struct{ Call string }
-		}
+	var results []struct {
+		File string
+		history.Replay
 	}
-	got = d.policy(t.Context(), "test", file, "--json", "--since", "all")
+	got = d.policy(t.Context(), "test", file, "--json")
 	require.Equal(t, cli.ExitOK, got.status, got.err)
-	require.NoError(t, json.Unmarshal([]byte(got.out), &result))
-	require.Equal(t, []int{257, 3, 1, 1, 252}, []int{result.Calls, result.Asked, result.Denied, result.Allowed, result.NoOpinion})
-	require.Len(t, result.Rules, 5)
-	require.Equal(t, "Write: {\"file_path\":\"/etc/passwd\"}", result.Rules[1].Examples[0].Call)
-	require.Equal(t, 1, result.Rules[2].Unclear)
-	require.Zero(t, result.Rules[4].Calls)
+	require.NoError(t, json.Unmarshal([]byte(got.out), &results))
+	require.Len(t, results, 1)
+	result := results[0]
+	require.Equal(t, file, result.File)
+	require.Equal(t, []int64{256, 3, 1, 1, 251}, []int64{result.Looked, result.Asked, result.Denied, result.Allowed, result.Unmatched})
+	require.True(t, result.Complete)
+	require.Equal(t, "Edit /etc/passwd", result.Examples[1].Title)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got = d.policy(ctx, "test", "--json")
 	require.Equal(t, cli.ExitError, got.status)
-	require.Contains(t, got.err, "interrupted after 0 calls")
-	require.NoError(t, json.Unmarshal([]byte(got.out), &result))
-	require.True(t, result.Interrupted)
+	require.Contains(t, got.err, "context canceled")
+	require.Empty(t, got.out)
 }
 
 func TestPolicyTest_LimitsExamples(t *testing.T) {
@@ -230,7 +222,31 @@ func TestPolicyTest_LimitsExamples(t *testing.T) {
 	}
 	startHubWithCalls(t, d, calls...)
 	d.write(t, `{"rules": [{"tool": "Bash", "then": "ask"}]}`)
-	got := d.policy(t.Context(), "test", "--since", "1h")
-	require.Equal(t, 3, strings.Count(got.out, "Bash: make"), got.out)
-	require.Contains(t, got.out, "make 0\n", "the first calls are the examples")
+	got := d.policy(t.Context(), "test")
+	require.Equal(t, 3, strings.Count(got.out, "Bash: Run make"), got.out)
+	require.Contains(t, got.out, "make 9\n", "the newest calls are the examples")
+}
+
+// Each file is compared by itself, with the authority that it has here.
+func TestPolicyTest_ComparesEachFile(t *testing.T) {
+	d := newPolicyProject(t)
+	startHubWithCalls(t, d, recordedInput("Bash", `{"command": "git status"}`))
+	project := d.write(t, `{"rules": [{"tool": "Bash", "when": {"command": {"glob": "git status"}}, "then": "allow"}]}`)
+	own := filepath.Join(d.home, ".config/hookback/hookback.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(own), 0o700))
+	require.NoError(t, os.WriteFile(own, []byte(`{"rules": [{"tool": "Bash", "then": "deny"}]}`), 0o600))
+	got := d.policy(t.Context(), "test")
+	require.Equal(t, cli.ExitOK, got.status, got.err)
+	require.Equal(t, own+"\nCalls of the last 30 days: 1. The policy asks about 0, denies 1 and allows 0; no opinion on 0.\n\n   1. Bash: deny\n      deny #2 Bash: Run git status\n"+
+		"\n"+project+"\nCalls of the last 30 days: 1. The policy asks about 0, denies 0 and allows 0; no opinion on 1.\n", got.out)
+}
+
+func TestPolicyTest_NamesFileThatHubRefuses(t *testing.T) {
+	d := newPolicyProject(t)
+	startHubWithCalls(t, d)
+	file := d.write(t, `{"rules": [{"tool": "Bash", "then": "ask", "reason": "`+strings.Repeat("x", history.MaxPolicyText)+`"}]}`)
+	got := d.policy(t.Context(), "test")
+	require.Equal(t, cli.ExitError, got.status)
+	require.Contains(t, got.err, file+": ")
+	require.Contains(t, got.err, "policy is larger than 32768 bytes")
 }

@@ -68,5 +68,5 @@ add     appends a rule, one JSON object, to the file of this user or of the curr
         project, and changes no other byte of it
 check   lists the problems of a policy, or prints its rules as text; without FILE, it
         checks all policies that apply here
-test    replays a policy against the tool calls that a hub has stored
+test    asks the hub what a policy would have decided in the last 30 days
 `

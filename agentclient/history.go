@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
@@ -14,46 +13,21 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 )
 
-// EventQuery selects stored events. Its conditions are combined with AND.
-type EventQuery struct {
-	Type  string         // hook_event_type; empty: all
-	From  time.Time      // earliest time, by the hub's clock; zero: no limit
-	After schema.EventID // events with a greater id
-	Limit int            // page size, at most 1000; 0: 100
-}
-
-// maxPageBytes limits one page of events. A hub ends a page after the event that exceeds
-// 16 MiB, and encoding can double the size.
+// maxPageBytes limits a reply.
 const maxPageBytes = 64 << 20
-
-// Events returns one page of the hub's events, oldest first. For the next page, set
-// After to the id of the last event. An empty page is the end.
-func (c *Client) Events(ctx context.Context, q EventQuery) ([]schema.Event, error) {
-	values := url.Values{"after": {q.After.String()}}
-	if q.Type != "" {
-		values.Set("hook_event_type", q.Type)
-	}
-	if !q.From.IsZero() {
-		values.Set("from", strconv.FormatInt(q.From.UnixMilli(), 10))
-	}
-	if q.Limit > 0 {
-		values.Set("limit", strconv.Itoa(q.Limit))
-	}
-	return fetchJSON[[]schema.Event](ctx, c, schema.PathEvents, values)
-}
 
 // Ledger returns one page of the hub's audit log, oldest first, starting after the entry
 // with the given number. Each entry is returned byte for byte, because its hash covers
 // these bytes (see sign.LedgerCheck). An empty page is the end.
 func (c *Client) Ledger(ctx context.Context, after int64) ([]json.RawMessage, error) {
 	values := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(schema.MaxPageLimit)}}
-	return fetchJSON[[]json.RawMessage](ctx, c, schema.PathLedger, values)
+	return fetchJSON[[]json.RawMessage](ctx, c, schema.PathLedger, values, nil)
 }
 
 // LedgerHead returns the newest signed head of the audit log, an envelope of type
 // schema.HeadPayload. The error is schema.ErrNotFound if there is none yet. It verifies nothing.
 func (c *Client) LedgerHead(ctx context.Context) (*schema.Envelope, error) {
-	head, err := fetchJSON[*schema.Envelope](ctx, c, schema.PathLedgerHead, nil)
+	head, err := fetchJSON[*schema.Envelope](ctx, c, schema.PathLedgerHead, nil, nil)
 	if err == nil && head == nil {
 		err = fmt.Errorf("%w: the reply contains no head", ErrMalformed)
 	}
@@ -63,7 +37,7 @@ func (c *Client) LedgerHead(ctx context.Context) (*schema.Envelope, error) {
 // Receipt returns the receipt of a settled question: the signed decision, with the passkey assertions
 // and the entry of the audit log. Package receipt verifies it.
 func (c *Client) Receipt(ctx context.Context, id schema.EventID) (*sign.Receipt, error) {
-	r, err := fetchJSON[*sign.Receipt](ctx, c, schema.At(schema.PathReceipt, id), nil)
+	r, err := fetchJSON[*sign.Receipt](ctx, c, schema.At(schema.PathReceipt, id), nil, nil)
 	if err == nil && r == nil {
 		err = fmt.Errorf("%w: the reply contains no receipt", ErrMalformed)
 	}
@@ -77,32 +51,42 @@ func (c *Client) Sessions(ctx context.Context, cursor string) (history.SessionPa
 	if cursor != "" {
 		values.Set("cursor", cursor)
 	}
-	return fetchJSON[history.SessionPage](ctx, c, schema.PathSessions, values)
+	return fetchJSON[history.SessionPage](ctx, c, schema.PathSessions, values, nil)
 }
 
-// fetchJSON decodes a body from the first hub that returns it.
-func fetchJSON[T any](ctx context.Context, c *Client, path string, values url.Values) (body T, firstErr error) {
+// ReplayPolicy returns the decisions that a policy or a rule would have made about the history of the
+// hub. It changes nothing. The error about an invalid policy matches schema.ErrNoPolicy.
+func (c *Client) ReplayPolicy(ctx context.Context, draft history.ReplayDraft) (history.Replay, error) {
+	body, err := json.Marshal(draft)
+	if err != nil {
+		return history.Replay{}, fmt.Errorf("encode the draft: %w", err)
+	}
+	return fetchJSON[history.Replay](ctx, c, history.PathReplay, nil, body)
+}
+
+// fetchJSON decodes the reply of the first hub that has one, to a GET or, with a body, to a POST.
+func fetchJSON[T any](ctx context.Context, c *Client, path string, values url.Values, body []byte) (reply T, firstErr error) {
 	endCall, err := c.beginCall()
 	if err != nil {
-		return body, err
+		return reply, err
 	}
 	defer endCall()
 	if len(values) > 0 {
 		path += "?" + values.Encode()
 	}
 	for _, hub := range c.hubsInOrder() {
-		res, err := c.sendRequest(ctx, transport.Request{Hub: hub, Path: path, MaxBytes: maxPageBytes})
+		res, err := c.sendRequest(ctx, transport.Request{Hub: hub, Path: path, Body: body, MaxBytes: maxPageBytes})
 		switch {
 		case err == nil:
-			if err := json.Unmarshal(res.Body, &body); err != nil {
-				return body, fmt.Errorf("the reply of %s to GET %s is not that of a hub: %w", hub, path, err)
+			if err := json.Unmarshal(res.Body, &reply); err != nil {
+				return reply, fmt.Errorf("the reply of %s to %s is not that of a hub: %w", hub, path, err)
 			}
-			return body, nil
+			return reply, nil
 		case ctx.Err() != nil:
-			return body, ctx.Err()
+			return reply, ctx.Err()
 		case firstErr == nil || transport.IsRejection(err):
 			firstErr = err
 		}
 	}
-	return body, transport.CallerError(firstErr)
+	return reply, transport.CallerError(firstErr)
 }
