@@ -76,8 +76,7 @@ export const lazyAppText = {
         'Time to undo an answer': 'delay take back',
       },
       keyboard: {
-        'Change a shortcut': 'remap keys hotkeys keyboard',
-        'Single-key shortcuts': 'turn off disable keys',
+        'Single-key shortcuts': 'turn off disable keys hotkeys keyboard',
       },
       browser: {
         'Desktop notifications': 'alerts',
@@ -126,7 +125,7 @@ export const lazyAppText = {
     everywhere: 'Everywhere',
     elsewhere: (screen: string) => `Elsewhere in ${screen}`,
     none: 'No matching shortcut.',
-    hint: 'When the request on screen changes by itself, approval keys pause for 0.5 s, so you don’t answer the wrong one by accident. To change or disable shortcuts, see the ',
+    hint: 'When the request on screen changes by itself, approval keys pause for 0.5 s, so you don’t answer the wrong one by accident. To turn off single-key shortcuts, see the ',
     settings: 'settings',
   },
 }

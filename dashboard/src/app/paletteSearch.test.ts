@@ -71,7 +71,7 @@ describe('Palette', () => {
     ['new alert', 'New alert'],
     ['stuck', 'New alert'],
     ['shortcuts', 'Show the shortcuts of this screen · help'],
-    ['remap', 'Change a shortcut · Keyboard'],
+    ['hotkeys', 'Single-key shortcuts · Keyboard'],
     ['undo', 'Time to undo an answer · Approvals'],
     ['quiet hours', 'Quiet hours · Browser'],
     ['public address', 'Public address · Hub'],

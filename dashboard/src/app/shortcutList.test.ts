@@ -1,6 +1,6 @@
 import { keyCaps, keysAsText } from '../lib/keys/keyCaps'
-import { describe, expect, test } from 'vitest'
-import { remapConflict, shortcutList, keysFromEvent, shortcutLines } from '../lib/keys/shortcutList'
+import { expect, test } from 'vitest'
+import { shortcutList, shortcutLines } from '../lib/keys/shortcutList'
 import { destinations } from './screens'
 
 const components = import.meta.glob(['../**/*.svelte', '../features/inbox/cardActions.ts'], {
@@ -20,37 +20,10 @@ test('the list contains exactly the keys of all screens', () => {
   expect(destinations.filter((d) => !places.has(d.keys))).toEqual([])
 })
 
-test('no default keys conflict', () => {
-  for (const { keys, fixed } of shortcutList)
-    if (!fixed) expect(remapConflict(keys, keys, {})).toBeUndefined()
-})
-
-describe('Remapped keys', () => {
-  test.each([
-    ['v', 'a', {}, undefined],
-    ['d', 'a', {}, 'D is already used: Deny with a reason.'],
-    ['d', 'a', { d: 'n' }, undefined],
-    ['n', 'a', { d: 'n' }, 'N is already used: Deny with a reason.'],
-    ['g', 'a', {}, 'G is the start of G then I: Go to the inbox.'],
-    ['3', 'a', {}, 'Digits choose answers.'],
-    ['Shift+?', 'a', {}, '? shows the shortcuts.'],
-    ['Shift+D', 'a', {}, '⇧ D is already used: Deny immediately.'],
-  ])('%s for %s', (keys, usual, remap, why) => expect(remapConflict(keys, usual, remap as never)).toBe(why))
-
-  test.each([
-    [{ key: 'y' }, 'y'],
-    [{ key: 'Y', shiftKey: true }, 'Shift+Y'],
-    [{ key: 'Y' }, 'y'], // Caps Lock
-    [{ key: '!', shiftKey: true }, 'Shift+!'],
-    [{ key: 'ö' }, 'ö'],
-    [{ key: 'y', ctrlKey: true }, undefined],
-    [{ key: 'Shift', shiftKey: true }, undefined],
-    [{ key: ' ' }, undefined],
-    [{ key: '+' }, undefined],
-    [{ key: 'Enter' }, undefined],
-  ])('keysFromEvent(%j)', (press, keys) =>
-    expect(keysFromEvent(new KeyboardEvent('keydown', press))).toBe(keys),
-  )
+test('no shortcut has the keys of another or starts it', () => {
+  const starts = (keys: string, other: string) => other === keys || other.startsWith(keys + ' ')
+  for (const [i, { keys }] of shortcutList.entries())
+    expect(shortcutList.filter((other, at) => at !== i && starts(keys, other.keys))).toEqual([])
 })
 
 test('shortcutLines describes each binding once', () => {

@@ -91,21 +91,6 @@ export const alertText = {
   soundBlocked: 'The browser blocked the sound. Click on the page and try again.',
 }
 
-/** Strings of the shortcut editor. */
-export const shortcutText = {
-  action: 'Action',
-  key: 'Key',
-  changeKey: 'Change key',
-  press: 'Press the new key, or Esc to cancel.',
-  unsupported: 'Use a letter or symbol, with or without Shift.',
-  taken: (reason: string) => `${reason} Press another key, or Esc.`,
-  changed: (key: string) => `Changed to ${key}.`,
-  reset: 'Reset',
-  resetFor: (action: string) => `${action}: reset the key`,
-  change: 'Change',
-  changeFor: (action: string) => `${action}: change the key`,
-}
-
 /** Strings of the limits of automatic freezes. */
 export const safetyText = {
   intro:

@@ -204,34 +204,8 @@ describe('Click', () => {
   })
 })
 
-describe('Remapped shortcut', () => {
-  it('replaces the default key, with the same hold time', () => {
-    vi.useFakeTimers()
-    let chosen: Record<string, string> = { a: 'y' }
-    keys = new ShortcutDispatcher({
-      now: () => now,
-      hasFocus: () => focused,
-      enabled: () => enabled,
-      remapped: (usual) => chosen[usual] ?? usual,
-    })
-    bind({ keys: 'a', decides: true, hold: () => HOLD }, { keys: 'g i' })
-    press('a')
-    vi.advanceTimersByTime(HOLD)
-    expect(ran).toEqual([])
-    press('y')
-    vi.advanceTimersByTime(HOLD - 1)
-    expect(ran).toEqual([])
-    vi.advanceTimersByTime(1)
-    expect(ran).toEqual(['a'])
-    lift('y')
-    chosen = { 'g i': 'Shift+I' }
-    press('I', { shiftKey: true })
-    press('a')
-    vi.advanceTimersByTime(HOLD)
-    expect(ran).toEqual(['a', 'g i', 'a'])
-  })
-
-  it('active returns the current bindings, and none below a dialog', () => {
+describe('Active bindings', () => {
+  it('are those of the open screen, and none below a dialog', () => {
     bind({ keys: 'g i' })
     bind({ keys: 'a' })
     expect(keys.active().map((b) => b.keys)).toEqual(['a', 'g i'])

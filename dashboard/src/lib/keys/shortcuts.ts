@@ -5,7 +5,7 @@ export interface Binding {
   /** In tinykeys' notation, such as "a", "Shift+D" or "g i". */
   keys: string
   run(): void
-  /** The description, if shortcutList.ts has none. */
+  /** The description, if text.ts has none. */
   description?: string
   /** It decides a request, so the grace period and the other safeguards apply. */
   decides?: boolean
@@ -29,8 +29,6 @@ export interface ShortcutEnvironment {
   now(): number
   hasFocus(): boolean
   enabled(): boolean
-  /** The remapped keys of the default keys. */
-  remapped?(keys: string): string
 }
 
 export const GRACE = 500
@@ -209,12 +207,10 @@ export class ShortcutDispatcher {
       const handlers = this.sequences.get(scope) ?? new Map<string, EventListener>()
       this.sequences.set(scope, handlers)
       const { keys } = binding
-      const pressed = this.world.remapped?.(keys) ?? keys
-      const name = `${keys} ${pressed}`
-      let handler = handlers.get(name)
+      let handler = handlers.get(keys)
       if (!handler) {
-        handler = createKeybindingsHandler({ [pressed]: (event) => this.trigger(scope, keys, event) })
-        handlers.set(name, handler)
+        handler = createKeybindingsHandler({ [keys]: (event) => this.trigger(scope, keys, event) })
+        handlers.set(keys, handler)
       }
       handler(e)
       if (e.defaultPrevented) {

@@ -1,12 +1,7 @@
-// The names of the shortcuts and why a key cannot be used.
+// Every shortcut in tinykeys' notation with its description, by the screen that has it.
 
 export const shortcutText = {
-  chooseAnswer: 'Choose an answer',
-  digits: 'Digits choose answers.',
-  help: '? shows the shortcuts.',
-  taken: (keys: string, action: string) => `${keys} is already used: ${action}.`,
-  prefix: (keys: string, other: string, action: string) => `${keys} is the start of ${other}: ${action}.`,
-  actions: {
+  Everywhere: {
     '$mod+k': 'Find a screen, an agent, a request, an action',
     'g i': 'Go to the inbox',
     'g n': 'Go to the agents that run now',
@@ -20,6 +15,8 @@ export const shortcutText = {
     'Shift+F': 'Freeze all agents at once',
     '?': 'Show the shortcuts of this screen',
     Escape: 'Back, close',
+  },
+  Inbox: {
     j: 'Next request',
     k: 'Previous request',
     a: 'Approve (hold if risky)',
@@ -33,22 +30,28 @@ export const shortcutText = {
     t: 'Extend the deadline',
     'Shift+X': 'Cancel the request',
     h: 'Snooze for 5 minutes',
-    '.': 'Sort the list by urgency again',
+    o: 'Claim the request, or release it',
     x: 'Select for bulk approval',
+    '.': 'Sort the list by urgency again',
     'Shift+J': 'Extend selection down',
     'Shift+K': 'Extend selection up',
     'Shift+A': 'Review and approve the selection',
     z: 'Undo the last answer',
-    o: 'Claim the request, or release it',
     y: 'Copy the link to the request',
     m: 'Message the agent',
     w: 'Allow harmless calls of the session',
     'Shift+W': 'End that allowance',
     '$mod+Enter': 'Send the text',
+  },
+  Events: {
     '/': 'Search, filter',
-    n: 'New rule',
     p: 'Make a rule about a rated call',
     Space: 'Pause, follow',
     End: 'Follow',
   },
+  Policy: {
+    n: 'New rule',
+  },
 }
+
+export const chooseAnswer = 'Choose an answer'

@@ -10,7 +10,6 @@ describe('parsePreferences', () => {
       density: 'roomy',
       time: 'utc',
       hold: 400,
-      remap: { a: 'y' },
       notifyKinds: ['choice'],
       quietFrom: '23:59',
       volume: 0,
@@ -31,9 +30,6 @@ describe('parsePreferences', () => {
     ['quietTo', '7:00'],
     ['volume', 1.1],
     ['mutedUntil', -1],
-    ['remap', ['a']],
-    ['remap', { a: 1 }],
-    ['remap', { a: '' }],
   ])('uses the default of %s for %j', (name, value) =>
     expect(parsePreferences({ [name]: value })).toEqual(defaults()),
   )
@@ -47,6 +43,12 @@ describe('parsePreferences', () => {
     )
     expect(parsePreferences(Object.create({ theme: 'dark' }))).toEqual(defaults())
   })
+
+  test('ignores the settings of older versions', () =>
+    expect(parsePreferences({ theme: 'light', remap: { a: 'y' } })).toEqual({
+      ...defaults(),
+      theme: 'light',
+    }))
 
   test('fills in values that an older version did not store', () =>
     expect(parsePreferences({ theme: 'light', keys: false, confirm: 'twice' })).toEqual({

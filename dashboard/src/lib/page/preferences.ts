@@ -16,8 +16,6 @@ export interface Preferences {
   order: Order
   /** Whether single-key shortcuts are enabled (WCAG 2.1.4). */
   keys: boolean
-  /** Remapped shortcuts: default keys to chosen keys. */
-  remap: Record<string, string>
   /** How a high-risk approval is confirmed: by holding the key, or by pressing it twice. */
   confirm: 'hold' | 'twice'
   /** Duration of press-and-hold, ms. */
@@ -46,7 +44,6 @@ export const KINDS: readonly Kind[] = ['permission', 'question', 'choice']
 export const RISKS: readonly Risk[] = ['low', 'medium', 'high', 'critical']
 export const HOLD_MIN = 400
 export const HOLD_MAX = 1500
-const REMAPS_MAX = 100
 
 export function defaults(): Preferences {
   return {
@@ -55,7 +52,6 @@ export function defaults(): Preferences {
     time: 'relative',
     order: 'urgency',
     keys: true,
-    remap: {},
     confirm: 'hold',
     hold: 700,
     undo: 0,
@@ -89,12 +85,6 @@ const subsetOf =
   <T>(of: readonly T[]): Check<T[]> =>
   (v): v is T[] =>
     Array.isArray(v) && v.length <= of.length && v.every((item) => of.includes(item as T))
-const keyNames: Check<Record<string, string>> = (v): v is Record<string, string> =>
-  typeof v === 'object' &&
-  v !== null &&
-  !Array.isArray(v) &&
-  Object.keys(v).length <= REMAPS_MAX &&
-  Object.values(v).every((keys) => typeof keys === 'string' && keys !== '' && keys.length <= 40)
 
 const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   theme: oneOf('system', 'light', 'dark'),
@@ -102,7 +92,6 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   time: oneOf('relative', 'local', 'utc'),
   order: oneOf('urgency', 'arrival'),
   keys: isBoolean,
-  remap: keyNames,
   confirm: oneOf('hold', 'twice'),
   hold: inRange(HOLD_MIN, HOLD_MAX),
   undo: oneOf(0, 3, 5),

@@ -24,7 +24,6 @@ export const shortcuts = new ShortcutDispatcher({
   now: () => performance.now(),
   hasFocus: () => document.hasFocus(),
   enabled: () => settings.keys,
-  remapped: (usual) => settings.remap[usual] ?? usual,
 })
 
 /** Whether a press-and-hold is in progress. */
