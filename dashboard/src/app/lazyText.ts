@@ -67,7 +67,6 @@ export const lazyAppText = {
       agents: {},
       appearance: {
         Theme: 'colors mode',
-        Density: 'row height spacing',
         'Order of the inbox': 'sort urgency arrival',
         Times: 'relative UTC time zone clock',
       },
@@ -99,7 +98,6 @@ export const lazyAppText = {
     copyLink: 'Copy the link to this page',
     exportSession: (format: string) => `Export this session as ${format}`,
     theme: (name: string) => `Use the ${name} theme`,
-    density: (name: string) => `Use ${name} density`,
     muteHint: 'notifications and sound',
     mute15: 'Mute for 15 minutes',
     mute60: 'Mute for an hour',

@@ -1,6 +1,6 @@
 import type { Binding } from '../lib/keys/shortcuts'
 import { me } from '../lib/api/currentUser.svelte'
-import type { Density, Theme } from '../lib/page/preferences'
+import type { Theme } from '../lib/page/preferences'
 import { router } from '../lib/page/router.svelte'
 import { settings } from '../lib/page/settings.svelte'
 import type { PaletteItem } from './paletteItems'
@@ -52,15 +52,11 @@ export function accountActions(): PaletteItem[] {
 
 function preferenceActions(): PaletteItem[] {
   const themes: Theme[] = ['system', 'light', 'dark']
-  const densities: Density[] = ['compact', 'normal', 'roomy']
   const mute = (minutes: number) => (settings.mutedUntil = minutes === 0 ? 0 : Date.now() + minutes * MINUTE)
   return [
     ...themes
       .filter((theme) => theme !== settings.theme)
       .map((theme) => act(copy.theme(theme), () => (settings.theme = theme))),
-    ...densities
-      .filter((density) => density !== settings.density)
-      .map((density) => act(copy.density(density), () => (settings.density = density))),
     ...(settings.mutedUntil > Date.now()
       ? [act(appText.sidebar.unmute, () => mute(0), copy.muteHint)]
       : [act(copy.mute15, () => mute(15), copy.muteHint), act(copy.mute60, () => mute(60), copy.muteHint)]),

@@ -58,7 +58,6 @@ describe('Palette', () => {
     ['new rule', 'New rule'],
     ['theme', 'Theme · Appearance'],
     ['theme dark', 'Use the dark theme'],
-    ['density', 'Density · Appearance'],
     ['pair phone', 'Pair a phone'],
     ['qr code', 'Pair a phone'],
     ['lock', 'Lock the hub'],

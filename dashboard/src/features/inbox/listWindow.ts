@@ -1,5 +1,3 @@
-import type { Density } from '../../lib/page/preferences'
-
 // The heights of the list in px. They equal the styles of the list and its rows.
 
 /** The header of a group. */
@@ -7,18 +5,18 @@ export const HEADER = 32
 /** The button that expands the duplicates of a row. */
 const DUPLICATES = 28
 
-/** The height of a row, the style variable --row. */
-export const rowHeight = (density: Density): number => (density === 'compact' ? 68 : 76)
+/** A row, the style variable --row. */
+export const ROW = 76
 
 /**
  * The offsets of the rows in their group, and last the height of all rows.
  * duplicates: the number of further rows below a row if it is open.
  */
-export function layOut(rows: readonly { duplicates: number; open: boolean }[], row: number): Float64Array {
+export function layOut(rows: readonly { duplicates: number; open: boolean }[]): Float64Array {
   const offsets = new Float64Array(rows.length + 1)
   for (const [i, { duplicates, open }] of rows.entries()) {
-    const more = duplicates > 0 ? DUPLICATES + (open ? duplicates * row : 0) : 0
-    offsets[i + 1] = (offsets[i] ?? 0) + row + more
+    const more = duplicates > 0 ? DUPLICATES + (open ? duplicates * ROW : 0) : 0
+    offsets[i + 1] = (offsets[i] ?? 0) + ROW + more
   }
   return offsets
 }

@@ -14,8 +14,6 @@ export const text = {
   about: 'About',
   theme: 'Theme',
   themes: { system: 'System', light: 'Light', dark: 'Dark' },
-  density: 'Density',
-  densities: { compact: 'Compact', normal: 'Normal', roomy: 'Roomy' },
   order: 'Order of the inbox',
   orders: { urgency: 'Most urgent first', arrival: 'Oldest first' },
   times: 'Times',

@@ -7,7 +7,6 @@ describe('parsePreferences', () => {
     const chosen = {
       ...defaults(),
       theme: 'dark',
-      density: 'roomy',
       time: 'utc',
       hold: 400,
       notifyKinds: ['choice'],
@@ -45,7 +44,7 @@ describe('parsePreferences', () => {
   })
 
   test('ignores the settings of older versions', () =>
-    expect(parsePreferences({ theme: 'light', remap: { a: 'y' } })).toEqual({
+    expect(parsePreferences({ theme: 'light', density: 'compact', remap: { a: 'y' } })).toEqual({
       ...defaults(),
       theme: 'light',
     }))

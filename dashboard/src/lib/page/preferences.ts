@@ -1,7 +1,6 @@
 import type { Kind, Risk } from '../api/types'
 
 export type Theme = 'system' | 'light' | 'dark'
-export type Density = 'compact' | 'normal' | 'roomy'
 /** The order of the open requests. */
 export type Order = 'urgency' | 'arrival'
 export type TimeStyle = 'relative' | 'local' | 'utc'
@@ -11,7 +10,6 @@ export type Undo = 0 | 3 | 5
 /** The settings of this browser, stored locally and shared by its tabs. */
 export interface Preferences {
   theme: Theme
-  density: Density
   time: TimeStyle
   order: Order
   /** Whether single-key shortcuts are enabled (WCAG 2.1.4). */
@@ -48,7 +46,6 @@ export const HOLD_MAX = 1500
 export function defaults(): Preferences {
   return {
     theme: 'system',
-    density: 'normal',
     time: 'relative',
     order: 'urgency',
     keys: true,
@@ -88,7 +85,6 @@ const subsetOf =
 
 const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   theme: oneOf('system', 'light', 'dark'),
-  density: oneOf('compact', 'normal', 'roomy'),
   time: oneOf('relative', 'local', 'utc'),
   order: oneOf('urgency', 'arrival'),
   keys: isBoolean,

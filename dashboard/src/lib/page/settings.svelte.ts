@@ -58,11 +58,9 @@ class Settings {
     this.replace(defaults())
   }
 
-  /** Applies theme and density to the page. */
+  /** Applies the theme to the page. */
   apply(): void {
-    const { dataset } = document.documentElement
-    dataset.theme = this.saved.theme
-    dataset.density = this.saved.density
+    document.documentElement.dataset.theme = this.saved.theme
   }
 
   /** Follows changes of other tabs. Returns a stop function. */
