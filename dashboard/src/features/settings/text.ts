@@ -21,8 +21,6 @@ export const text = {
   timesHint: (now: string) => `Now: ${now}. The stream always shows the time of day.`,
   risky: 'Risky requests',
   confirmations: { hold: 'Hold the key or button', twice: 'Press it twice' },
-  holdFor: (seconds: string) => `Hold for ${seconds} s`,
-  seconds: (seconds: string) => `${seconds} seconds`,
   undo: 'Time to undo an answer',
   undoHint: 'The hub waits this long before it sends an answer to the agent.',
   none: 'None',

@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { CLICK_GUARD, GRACE, ShortcutDispatcher, type Binding } from './shortcuts'
-
-const HOLD = 700
+import { CLICK_GUARD, GRACE, HOLD, ShortcutDispatcher, type Binding } from './shortcuts'
 
 let now = 0
 let focused = true
@@ -162,7 +160,7 @@ describe('Approval key', () => {
     vi.useFakeTimers()
     const shown: boolean[] = []
     keys.onHold = (active) => shown.push(active)
-    bind({ keys: 'a', decides: true, hold: () => HOLD })
+    bind({ keys: 'a', decides: true, hold: true })
     press('a')
     vi.advanceTimersByTime(HOLD - 1)
     lift('a')
@@ -176,7 +174,7 @@ describe('Approval key', () => {
 
   it('cancels a hold if the request changes', () => {
     vi.useFakeTimers()
-    bind({ keys: 'a', decides: true, hold: () => HOLD })
+    bind({ keys: 'a', decides: true, hold: true })
     press('a')
     keys.startGrace()
     vi.advanceTimersByTime(HOLD * 2)

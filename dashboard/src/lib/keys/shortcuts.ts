@@ -11,8 +11,8 @@ export interface Binding {
   decides?: boolean
   /** It only opens a form, so the request need not be visible. */
   opens?: boolean
-  /** Press-and-hold time in ms; 0 or absent for a single press. */
-  hold?(): number
+  /** It must be held down for HOLD. */
+  hold?: boolean
   /** It also works in a focused text field, such as Ctrl+Enter. */
   inFields?: boolean
 }
@@ -32,6 +32,8 @@ export interface ShortcutEnvironment {
 }
 
 export const GRACE = 500
+/** Press-and-hold time of a risky decision, ms. */
+export const HOLD = 700
 export const CLICK_GUARD = 250
 
 const browser: ShortcutEnvironment = {
@@ -167,13 +169,13 @@ export class ShortcutDispatcher {
     this.activeHold = undefined
   }
 
-  /** Starts a hold; run is called when it has lasted ms. */
-  startHold(key: string, ms: number, run: () => void): void {
+  /** Starts a hold; run is called when it has lasted HOLD. */
+  startHold(key: string, run: () => void): void {
     this.cancelHold()
     const timer = setTimeout(() => {
       this.cancelHold()
       run()
-    }, ms)
+    }, HOLD)
     this.onHold(true)
     this.activeHold = {
       key: key.toLowerCase(),
@@ -229,8 +231,7 @@ export class ShortcutDispatcher {
     e.preventDefault()
     if (!binding.decides) return binding.run()
     if (this.extendGrace() || (!binding.opens && this.reveal())) return
-    const ms = binding.hold?.() ?? 0
-    if (ms > 0) this.startHold(e.key, ms, () => binding.run())
+    if (binding.hold) this.startHold(e.key, () => binding.run())
     else binding.run()
   }
 

@@ -8,7 +8,6 @@ describe('parsePreferences', () => {
       ...defaults(),
       theme: 'dark',
       time: 'utc',
-      hold: 400,
       notifyKinds: ['choice'],
       quietFrom: '23:59',
       volume: 0,
@@ -19,9 +18,7 @@ describe('parsePreferences', () => {
   test.each([
     ['theme', 'pink'],
     ['keys', 'yes'],
-    ['hold', 399],
-    ['hold', 1501],
-    ['hold', NaN],
+    ['volume', NaN],
     ['undo', 4],
     ['notifyKinds', ['permission', 'riddle']],
     ['notifyKinds', 'permission'],
@@ -44,7 +41,7 @@ describe('parsePreferences', () => {
   })
 
   test('ignores the settings of older versions', () =>
-    expect(parsePreferences({ theme: 'light', density: 'compact', remap: { a: 'y' } })).toEqual({
+    expect(parsePreferences({ theme: 'light', density: 'compact', hold: 1200, remap: { a: 'y' } })).toEqual({
       ...defaults(),
       theme: 'light',
     }))

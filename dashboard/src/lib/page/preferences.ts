@@ -16,8 +16,6 @@ export interface Preferences {
   keys: boolean
   /** How a high-risk approval is confirmed: by holding the key, or by pressing it twice. */
   confirm: 'hold' | 'twice'
-  /** Duration of press-and-hold, ms. */
-  hold: number
   /** How long a single answer can be undone, seconds. */
   undo: Undo
   /** Whether new requests show desktop notifications. The browser's permission is required, too. */
@@ -40,8 +38,6 @@ export interface Preferences {
 
 export const KINDS: readonly Kind[] = ['permission', 'question', 'choice']
 export const RISKS: readonly Risk[] = ['low', 'medium', 'high', 'critical']
-export const HOLD_MIN = 400
-export const HOLD_MAX = 1500
 
 export function defaults(): Preferences {
   return {
@@ -50,7 +46,6 @@ export function defaults(): Preferences {
     order: 'urgency',
     keys: true,
     confirm: 'hold',
-    hold: 700,
     undo: 0,
     notify: false,
     notifyKinds: [...KINDS],
@@ -89,7 +84,6 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   order: oneOf('urgency', 'arrival'),
   keys: isBoolean,
   confirm: oneOf('hold', 'twice'),
-  hold: inRange(HOLD_MIN, HOLD_MAX),
   undo: oneOf(0, 3, 5),
   notify: isBoolean,
   notifyKinds: subsetOf(KINDS),

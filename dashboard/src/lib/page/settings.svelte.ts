@@ -38,11 +38,6 @@ class Settings {
       })
   }
 
-  /** Press-and-hold time of a risky decision, ms; 0 if it is confirmed by a second press. */
-  get holdTime(): number {
-    return this.saved.confirm === 'hold' ? this.saved.hold : 0
-  }
-
   /** A snapshot of all preferences, such as for an export. */
   all(): Preferences {
     return $state.snapshot(this.saved)
