@@ -126,17 +126,6 @@ test.describe('App shell', () => {
     await page.getByRole('button', { name: 'Reset to defaults' }).click()
     await page.getByRole('button', { name: 'Confirm reset' }).click()
     await expect(other.locator('html')).toHaveAttribute('data-theme', 'system')
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save to a file' }).click(),
-    ])
-    expect(download.suggestedFilename()).toBe('hookback-settings.json')
-    await page.locator('input[type=file]').setInputFiles({
-      name: 'mine.json',
-      mimeType: 'application/json',
-      buffer: Buffer.from('{"theme": "dark", "volume": 0.1}'),
-    })
-    await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
   })
 
   /** Records the desktop notifications of a page; a headless browser has none. */

@@ -81,7 +81,6 @@ export const lazyAppText = {
         'Desktop notifications': 'alerts',
         'Sound of alerts': 'volume beep',
         'Quiet hours': 'do not disturb night mute',
-        'Save or load settings': 'export import backup file',
         'Reset to defaults': 'clear preferences',
       },
       hub: {

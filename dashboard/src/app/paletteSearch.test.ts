@@ -77,7 +77,6 @@ describe('Palette', () => {
     ['spending', 'Automatic freezes · Hub'],
     ['mute hour', 'Mute for an hour · notifications and sound'],
     ['freeze', 'Freeze all agents · stops them at their next tool call'],
-    ['export', 'Save or load settings · Browser'],
     ['docs', 'Documentation · help'],
     ['grace', 'grace · Operator'],
   ])('finds %j: %s', (query, expected) => expect(first(query)).toBe(expected))

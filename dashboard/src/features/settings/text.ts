@@ -28,12 +28,8 @@ export const text = {
   singleKeys: 'Single-key shortcuts',
   singleKeysHint:
     'Turn them off if speech input or a stray key could trigger them. Shortcuts with Ctrl stay on.',
-  save: 'Save to a file',
-  load: 'Load from a file',
   reset: 'Reset to defaults',
   confirmReset: 'Confirm reset',
-  imported: 'Settings imported. Invalid values were reset to their defaults.',
-  notASettingsFile: 'This is not a settings file.',
   resetDone: 'All settings were reset to their defaults.',
   hub: 'Hub',
   hubAt: (version: string, origin: string) => `${version} at ${origin}`,

@@ -100,8 +100,8 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
 export const preferenceNames = Object.keys(checks) as (keyof Preferences)[]
 
 /**
- * Parses preferences from untrusted JSON, such as an older version's, an edited file or
- * another tab's. Missing and invalid values get their defaults.
+ * Parses preferences from untrusted JSON, such as an older version's. Missing and invalid
+ * values get their defaults.
  */
 export function parsePreferences(value: unknown): Preferences {
   const out = defaults()

@@ -38,19 +38,14 @@ class Settings {
       })
   }
 
-  /** A snapshot of all preferences, such as for an export. */
+  /** A snapshot of all preferences. */
   all(): Preferences {
     return $state.snapshot(this.saved)
   }
 
-  /** Replaces all preferences; invalid values become defaults. */
-  replace(value: unknown): void {
-    this.saved = parsePreferences(value)
-    this.save()
-  }
-
   reset(): void {
-    this.replace(defaults())
+    this.saved = defaults()
+    this.save()
   }
 
   /** Applies the theme to the page. */
