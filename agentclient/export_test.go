@@ -2,21 +2,15 @@ package agentclient
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
-
-func init() {
-	account.Home = func() (string, error) { return "", errors.New("tests have no home directory") }
-}
 
 // Timings replaces the client's timeouts and delays. Zero fields keep the default.
 type Timings struct {

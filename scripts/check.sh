@@ -111,7 +111,7 @@ metrics_are_valid() {
   local dir hub url='' tries=600 status=1
   dir=$(mktemp -d) || return 1
   if go build -o "$dir/hub" ./server; then
-    "$dir/hub" -addr 127.0.0.1:0 -socket off -db "$dir/hub.db" >"$dir/out" 2>&1 &
+    env -i HOME="$dir" "$dir/hub" -addr 127.0.0.1:0 -socket off -db "$dir/hub.db" >"$dir/out" 2>&1 &
     hub=$!
     while [ -z "$url" ] && [ $((tries--)) -gt 0 ]; do
       sleep 0.1

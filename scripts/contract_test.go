@@ -165,7 +165,7 @@ func TestContract_Streams(t *testing.T) {
 	require.Equal(t, schema.Initial, first()[0].Type)
 	require.Equal(t, schema.HelloFrame, second()[0].Type)
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{c.hub.URL()}, SourceApp: "a", SessionID: "s", KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
+	client := agentclient.New(agentclient.Options{Hubs: []string{c.hub.URL()}, SourceApp: "a", SessionID: "s", KnownHubs: filepath.Join(t.TempDir(), "known_hubs"), Env: func(string) string { return "" }})
 	defer client.Close()
 	approved := make(chan bool, 1)
 	go func() {

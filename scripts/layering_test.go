@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"agentclient/internal/cli/pair":       {"agentclient/internal/cli", "agentclient/internal/cli/desktop"},
 	// up starts the service and installs hooks: the first minute in one command.
 	"agentclient/internal/cli/up":      {"agentclient/internal/cli", "agentclient/internal/cli/desktop", "agentclient/internal/cli/service", "agentclient/internal/cli/setup"},
-	"agentclient/internal/cli/clitest": {"schema", "agentclient/internal/fakehub"}, // tests only
+	"agentclient/internal/cli/clitest": {"schema", "agentclient/internal/account", "agentclient/internal/cli", "agentclient/internal/fakehub"}, // tests only
 	"agentclient/cmd/hookback": {
 		"agentclient/internal/cli", "agentclient/internal/cli/hookrun", "agentclient/internal/cli/service", "agentclient/internal/cli/setup", "agentclient/internal/cli/ask",
 		"agentclient/internal/cli/policycmd", "agentclient/internal/cli/freeze", "agentclient/internal/cli/trust", "agentclient/internal/cli/mcp", "agentclient/internal/cli/pair", "agentclient/internal/cli/statusline", "agentclient/internal/cli/up",

@@ -78,7 +78,7 @@ func TestRecipes(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 				defer cancel()
 				program := exec.CommandContext(ctx, recipe.command[0], recipe.command[1:]...)
-				program.Env = append(os.Environ(), "HOOKBACK_URL="+hub.URL(), "HOOKBACK_TIMEOUT="+timeout, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY=none")
+				program.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "HOOKBACK_URL=" + hub.URL(), "HOOKBACK_TIMEOUT=" + timeout, "OPENAI_BASE_URL=" + model.URL + "/v1", "OPENAI_API_KEY=none"}
 				var errors strings.Builder
 				program.Stderr = &errors
 				if answer != "" {

@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 const [target, ...rest] = process.argv.slice(2)
 const transport =
   target === '--'
-    ? new StdioClientTransport({ command: rest[0], args: rest.slice(1), env: { ...process.env } })
+    ? new StdioClientTransport({ command: rest[0], args: rest.slice(1), env: { HOME: '/proc/nonexistent' } })
     : new StreamableHTTPClientTransport(new URL(target))
 const print = (value) => process.stdout.write(JSON.stringify(value) + '\n')
 

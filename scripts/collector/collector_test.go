@@ -61,6 +61,7 @@ type process struct {
 func start(t *testing.T, binary string, args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(binary, args...)}
+	p.Env = []string{"HOME=" + t.TempDir()}
 	p.Stderr = &p.output
 	if err := p.Start(); err != nil {
 		t.Fatal(err)

@@ -37,8 +37,8 @@ type subagent struct{ id, kind, finding string }
 func newAgent(s *simulation, p role, session string) *agent {
 	return &agent{
 		simulation: s, role: p, session: session, cwd: "/home/dev/" + p.App, transcript: &transcript{model: p.Model},
-		// Unsigned: the hub of a demo must not become the one that this account trusts.
-		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.App, SessionID: session, Unsigned: true}),
+		// A demo does not read the hubs that this account trusts, and Unsigned does not add its own to them.
+		client: agentclient.New(agentclient.Options{Hubs: []string{s.hub}, SourceApp: p.App, SessionID: session, Unsigned: true, KnownHubs: "/proc/nonexistent/known_hubs"}),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 // TestKillRun is the short form of the kill run: the full one is make fault.
 func TestKillRun(t *testing.T) {
+	isolate()
 	dir := t.TempDir()
 	bin, err := build(t.Context(), dir)
 	require.NoError(t, err)

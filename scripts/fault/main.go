@@ -34,6 +34,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 func main() {
@@ -45,6 +46,17 @@ func main() {
 		return
 	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout))
+}
+
+// isolate removes the variables with which a person configures a hub and its clients, except
+// those of the tests.
+func isolate() {
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "HOOKBACK_") && !strings.HasPrefix(name, "HOOKBACK_TEST_") {
+			_ = os.Unsetenv(name)
+		}
+	}
 }
 
 // run executes the named runs, or all, and returns the exit status.
@@ -61,6 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
+	isolate()
 	dir, err := os.MkdirTemp("", "hookback-fault-")
 	if err != nil {
 		fmt.Fprintln(out, "create temporary folder:", err)

@@ -14,8 +14,9 @@ esac
 for file in LICENSE README.md THIRD-PARTY-NOTICES.txt completions/hookback.bash; do
   test -s "$dir/files/$file"
 done
-export PATH="$dir/files:$PATH" HOME="$dir/home" HOOKBACK_DB="$dir/hub.db" HOOKBACK_SOCKET=off
-export HOOKBACK_ADDR=127.0.0.1:${HOOKBACK_SMOKE_PORT:-4871} # no other hub
+port=${HOOKBACK_SMOKE_PORT:-4871} # no other hub
+unset "${!HOOKBACK_@}" # of the person
+export PATH="$dir/files:$PATH" HOME="$dir/home" HOOKBACK_DB="$dir/hub.db" HOOKBACK_SOCKET=off HOOKBACK_ADDR=127.0.0.1:$port
 export HOOKBACK_URL=http://$HOOKBACK_ADDR
 mkdir "$HOME"
 hookback version

@@ -115,7 +115,7 @@ func TestRoundTrip_AgentReceivesAnswer(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
 	dashboard := openTab(t, hub.StreamURL()+"?v=2")
-	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test", KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
+	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test", KnownHubs: filepath.Join(t.TempDir(), "known_hubs"), Env: noEnv})
 	defer func() { require.NoError(t, agent.Close()) }()
 	decided := make(chan agentclient.Decision, 1)
 	go func() {
@@ -150,7 +150,7 @@ func TestRestart_KeepsPendingQuestion(t *testing.T) {
 	hub := hubtest.Start(t)
 	url := hub.URL()
 	before := openTab(t, hub.StreamURL()+"?v=2")
-	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test", KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
+	agent := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "test", KnownHubs: filepath.Join(t.TempDir(), "known_hubs"), Env: noEnv})
 	defer func() { require.NoError(t, agent.Close()) }()
 	decided := make(chan agentclient.Decision, 1)
 	go func() {

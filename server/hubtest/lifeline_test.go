@@ -22,10 +22,13 @@ import (
 // hubVariable has the URL of the hub for a child process.
 const hubVariable = "HOOKBACK_TEST_HUB"
 
+// noEnv is an environment without variables.
+func noEnv(string) string { return "" }
+
 // runAsker is a child process: a hook that asks, prints the question's id, and waits.
 func runAsker(ctx context.Context, of string) error {
-	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test", Unsigned: true}) // pins nothing
-	defer agent.Close()                                                                                                      // otherwise the process exits before it acknowledges the answer
+	agent := agentclient.New(agentclient.Options{Hubs: []string{os.Getenv(hubVariable)}, SourceApp: "test", Unsigned: true, KnownHubs: "/proc/nonexistent/known_hubs", Env: noEnv})
+	defer agent.Close() // otherwise the process exits before it acknowledges the answer
 	_, err := agent.Ask(ctx, agentclient.Request{
 		Question:  "May I?",
 		Event:     schema.Event{Agent: of, HumanInTheLoop: &schema.HumanInTheLoop{Lifeline: true}},

@@ -32,6 +32,9 @@ import (
 // program is the path of the real binary, which TestMain builds once.
 var program string
 
+// builtProgram is the variable with the path of a binary that is already built.
+const builtProgram = "TEST_PROGRAM"
+
 func TestMain(m *testing.M) {
 	cli.TestHome = "HOME"
 	if os.Getenv("TEST_PANICKING_HOOK") != "" {
@@ -44,8 +47,9 @@ func TestMain(m *testing.M) {
 	if command := os.Getenv("TEST_AGENT_COMMAND"); command != "" {
 		os.Exit(runAsAgent(command))
 	}
+	clitest.IsolateProcess()
 	dir, err := os.MkdirTemp("", "hookback-test-")
-	if err == nil {
+	if program = os.Getenv(builtProgram); err == nil && program == "" {
 		program = filepath.Join(dir, "hookback")
 		err = buildProgram(program)
 	}

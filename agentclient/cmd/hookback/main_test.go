@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -323,7 +322,7 @@ func TestProgram_AnswersAndSignals(t *testing.T) {
 	b := newHubHarness(t, &fakehub.Hub{})
 	start := func(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 		c := exec.CommandContext(b.ctx, program, args...)
-		c.Env = append(os.Environ(), "HOOKBACK_URL="+b.hub.URL())
+		c.Env = []string{"HOME=" + t.TempDir(), "HOOKBACK_URL=" + b.hub.URL()}
 		var out, stderr bytes.Buffer
 		c.Stdout, c.Stderr = &out, &stderr
 		require.NoError(t, c.Start())

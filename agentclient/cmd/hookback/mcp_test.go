@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ import (
 func startMCPSession(t *testing.T, hub string, progress chan<- string, args ...string) *sdk.ClientSession {
 	t.Helper()
 	cmd := exec.Command(program, append([]string{"mcp"}, args...)...)
-	cmd.Env = append(os.Environ(), "HOOKBACK_URL="+hub)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "HOOKBACK_URL=" + hub}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) { progress <- req.Params.Message },
 	})

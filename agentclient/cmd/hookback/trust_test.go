@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,12 +147,16 @@ func TestHook_DeadPortInEnvironmentAllowsNothing(t *testing.T) {
 }
 
 // An environment that names another home changes neither the user's policy nor the pins of the
-// real program: this build has no test home.
+// real program. This build has no test home, but an account database with an account of the test.
 func TestProgram_HomeComesFromAccount(t *testing.T) {
 	t.Parallel()
 	released := filepath.Join(t.TempDir(), "hookback")
-	require.NoError(t, buildProgramWith(released, ""))
-	home := t.TempDir()
+	account, home := t.TempDir(), t.TempDir()
+	passwd := filepath.Join(account, "passwd")
+	require.NoError(t, os.WriteFile(passwd, fmt.Appendf(nil, "me:x:%d:0::%s:/bin/sh\n", os.Getuid(), account), 0o600))
+	require.NoError(t, buildProgramWith(released, " -X github.com/hookback/hookback/agentclient/internal/account.passwdFile="+passwd))
+	own := &fakehub.Hub{Key: fakehub.NewKey()}
+	clitest.PinHub(t, account, own.PinLineFor("http://127.0.0.1:4001"))
 	dir := filepath.Join(home, ".config", "hookback")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	rules := `{"rules": [{"tool": "Read", "then": "allow"}, {"tool": "Bash", "then": "deny"}]}`
@@ -168,6 +173,7 @@ func TestProgram_HomeComesFromAccount(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err)
 		require.NotContains(t, string(out), clitest.TrustedHub.KeyID())
+		require.Contains(t, string(out), own.KeyID())
 	}
 }
 

@@ -42,17 +42,19 @@ func postEvent(t *testing.T, address, body string) {
 	require.Equal(t, http.StatusOK, res.StatusCode, "%s", text)
 }
 
-func verifyLedger(t *testing.T, hub string, stdin string, args ...string) cliResult {
+// verifyLedger runs the command for an account with this home directory.
+func verifyLedger(t *testing.T, home, hub, stdin string, args ...string) cliResult {
+	t.Helper()
 	var out, stderr bytes.Buffer
-	env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub}[name] }
+	env := func(name string) string { return map[string]string{"HOME": home, "HOOKBACK_URL": hub}[name] }
 	status := run(t.Context(), append([]string{"verify"}, args...), env, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &stderr})
 	return cliResult{status, out.String(), stderr.String()}
 }
 
 func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	t.Parallel()
-	hub := startHubWithLedger(t, 4)
-	intact := verifyLedger(t, hub.URL(), "")
+	hub, home := startHubWithLedger(t, 4), t.TempDir()
+	intact := verifyLedger(t, home, hub.URL(), "")
 	require.Equal(t, cli.ExitOK, intact.status, intact.err)
 	require.Contains(t, intact.out, "intact: the hash chain of entries 1 to 4 has no gap")
 	_, head, _ := strings.Cut(strings.TrimSpace(intact.out), "head: ")
@@ -64,11 +66,11 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 	require.NoError(t, res.Body.Close())
 	file := filepath.Join(t.TempDir(), "ledger.ndjson")
 	require.NoError(t, os.WriteFile(file, export, 0o600))
-	require.Equal(t, intact, verifyLedger(t, "", "", file, "--head", head), "no hub is needed")
-	require.Equal(t, intact, verifyLedger(t, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
+	require.Equal(t, intact, verifyLedger(t, home, "", "", file, "--head", head), "no hub is needed")
+	require.Equal(t, intact, verifyLedger(t, home, "", strings.ReplaceAll(string(export), "\n", "\r\n"), "-"))
 
 	lines := strings.SplitAfter(string(export), "\n")
-	require.Equal(t, cli.ExitOK, verifyLedger(t, "", strings.Join(lines[:3], ""), "-").status, "a shorter chain is intact")
+	require.Equal(t, cli.ExitOK, verifyLedger(t, home, "", strings.Join(lines[:3], ""), "-").status, "a shorter chain is intact")
 	for name, tc := range map[string]struct{ file, want string }{
 		"end cut off":       {strings.Join(lines[:3], ""), "the hash chain of entries 1 to 3 is intact, but no entry has the hash " + head},
 		"empty file":        {"", "no entry has the hash"},
@@ -77,13 +79,13 @@ func TestVerify_ChecksLedgerAndExport(t *testing.T) {
 		"removed line":      {lines[0] + lines[2] + lines[3], "entry 2 is missing"},
 		"too long line":     {lines[0] + strings.Repeat(" ", 8<<20) + lines[1], "entry 2 is longer"},
 	} {
-		got := verifyLedger(t, "", tc.file, "-", "--head", head)
+		got := verifyLedger(t, home, "", tc.file, "-", "--head", head)
 		require.Equal(t, cli.ExitProblem, got.status, name)
 		require.True(t, strings.HasPrefix(got.out, "broken: "), name)
 		require.Contains(t, got.out, tc.want, name)
 	}
 	postEvent(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`)
-	require.Equal(t, cli.ExitOK, verifyLedger(t, hub.URL(), "", "--head", head).status, "the audit log has grown")
+	require.Equal(t, cli.ExitOK, verifyLedger(t, home, hub.URL(), "", "--head", head).status, "the audit log has grown")
 }
 
 // A user with write access to the database can change a row, but not without detection.
@@ -97,24 +99,24 @@ func TestVerify_DetectsDatabaseChange(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	hub.Restart()
-	got := verifyLedger(t, hub.URL(), "")
+	got := verifyLedger(t, t.TempDir(), hub.URL(), "")
 	require.Equal(t, cli.ExitProblem, got.status, got.err)
 	require.Contains(t, got.out, "entry 3 was changed")
 }
 
 func TestVerify_ReportsErrors(t *testing.T) {
 	t.Parallel()
-	hub := hubtest.Start(t)
-	got := verifyLedger(t, "", "", "-")
+	hub, home := hubtest.Start(t), t.TempDir()
+	got := verifyLedger(t, home, "", "", "-")
 	require.Equal(t, cliResult{cli.ExitOK, "the audit log has no entries\n", ""}, got)
-	require.Contains(t, verifyLedger(t, hub.URL(), "").out, "intact: the hash chain of entries 1 to 1 has")
+	require.Contains(t, verifyLedger(t, home, hub.URL(), "").out, "intact: the hash chain of entries 1 to 1 has")
 	for _, args := range [][]string{{"--head", "abc"}, {"--head", strings.Repeat("x", 64)}, {"a", "b"}, {"--nonsense"}, {"no/such/file"}} {
-		got := verifyLedger(t, hub.URL(), "", args...)
+		got := verifyLedger(t, home, hub.URL(), "", args...)
 		require.Equal(t, cli.ExitError, got.status, fmt.Sprint(args))
 		require.NotEmpty(t, got.err)
 	}
 	hub.Stop()
-	got = verifyLedger(t, hub.URL(), "")
+	got = verifyLedger(t, home, hub.URL(), "")
 	require.Equal(t, cli.ExitError, got.status)
 	require.Contains(t, got.err, "no hub can be reached")
 }

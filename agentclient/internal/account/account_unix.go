@@ -11,6 +11,9 @@ import (
 	"strconv"
 )
 
+// passwdFile is the file of the account database. The linker replaces it in a program for tests.
+var passwdFile = "/etc/passwd"
+
 func lookUp() (string, error) { return HomeOf(os.Getuid()) }
 
 // HomeOf returns the home directory of an account. It reads the account database. The
@@ -18,7 +21,7 @@ func lookUp() (string, error) { return HomeOf(os.Getuid()) }
 // slowly.
 func HomeOf(id int) (string, error) {
 	uid := strconv.Itoa(id)
-	if text, err := os.ReadFile("/etc/passwd"); err == nil {
+	if text, err := os.ReadFile(passwdFile); err == nil {
 		if _, home := findInPasswd(text, uid); home != "" {
 			return home, nil
 		}
@@ -35,7 +38,7 @@ func HomeOf(id int) (string, error) {
 
 func lookUpName() string {
 	uid := strconv.Itoa(os.Getuid())
-	if text, err := os.ReadFile("/etc/passwd"); err == nil {
+	if text, err := os.ReadFile(passwdFile); err == nil {
 		if name, _ := findInPasswd(text, uid); name != "" {
 			return name
 		}

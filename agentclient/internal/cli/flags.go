@@ -38,7 +38,7 @@ func AccountFiles(env func(string) string) (knownHubs, policyFile string) {
 	if TestHome == "" {
 		return "", ""
 	}
-	dir := filepath.Join(cmp.Or(env(TestHome), "/nonexistent"), ".config", "hookback")
+	dir := filepath.Join(cmp.Or(env(TestHome), "/proc/nonexistent"), ".config", "hookback") // not even root can create it
 	return filepath.Join(dir, "known_hubs"), filepath.Join(dir, policy.FileName)
 }
 

@@ -1,18 +1,37 @@
-// Package clitest holds the fake and the hostile hubs that the tests of the commands share.
+// Package clitest holds what the tests of the commands share: fake and hostile hubs, and a machine
+// without the account that runs the tests.
 package clitest
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/hookback/hookback/agentclient/internal/account"
+	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 )
+
+// IsolateProcess hides the account that runs the tests from this process: its home directory, and
+// the variables with which a person selects a hub. A test names its own home directory in HOME.
+// TestMain calls it.
+func IsolateProcess() {
+	cli.TestHome = "HOME"
+	account.Home = func() (string, error) { return "", errors.New("tests have no home directory") }
+	for _, variable := range os.Environ() { //nolint:forbidigo // of tests only
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "HOOKBACK_") && !strings.HasPrefix(name, "HOOKBACK_TEST_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+}
 
 // NoEnv is an environment without variables.
 func NoEnv(string) string { return "" }

@@ -5,11 +5,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 )
 
-// The tests have their own home directories in place of the account's.
 func TestMain(m *testing.M) {
-	cli.TestHome = "HOME"
+	clitest.IsolateProcess()
 	goleak.VerifyTestMain(m)
 }

@@ -5,13 +5,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// The tests have their own home directories in place of the account's.
 func TestMain(m *testing.M) {
-	cli.TestHome = "HOME"
+	clitest.IsolateProcess()
 	var known []goleak.Option
 	for _, f := range hubtest.Goroutines() {
 		known = append(known, goleak.IgnoreAnyFunction(f))
