@@ -139,8 +139,9 @@ func (w *writer) join(ctx context.Context, o *op, now <-chan struct{}) error {
 	select {
 	case <-o.done:
 		return o.err
-	case <-now:
 	case <-ctx.Done():
+		return w.wait(ctx, o)
+	case <-now:
 	case <-w.done:
 	}
 	// The writer takes it once, from whichever queue it reads first.
@@ -205,13 +206,13 @@ func (w *writer) run() {
 	for o := range w.queue {
 		// The callers of the last commit run before this one, so that their next writes share an exchange.
 		runtime.Gosched()
-		group = appendClaimed(group[:0], o)
+		if group = appendClaimed(group[:0], o); len(group) == 0 {
+			continue // its caller gave up, so it makes no commit that others could join
+		}
 		if o.isCurrentAt == 0 {
 			group = w.takeQueued(group) // an op that only reads commits nothing that others could join
 		}
-		if len(group) > 0 {
-			w.commit(group)
-		}
+		w.commit(group)
 	}
 	w.disconnect()
 }

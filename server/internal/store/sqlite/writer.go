@@ -133,8 +133,9 @@ func (w *writer) join(ctx context.Context, o *op, now <-chan struct{}) error {
 	select {
 	case <-o.done:
 		return o.err
-	case <-now:
 	case <-ctx.Done():
+		return w.wait(ctx, o)
+	case <-now:
 	case <-w.done:
 	}
 	// The writer takes it once, from whichever queue it reads first.
