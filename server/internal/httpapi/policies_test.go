@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -327,11 +328,12 @@ func TestReplay_HostileRules(t *testing.T) {
 	}
 	glob := condition("command", "glob", strings.Repeat("*a", 1500)+"b")
 	var got history.Replay
-	r.requestJSON("POST "+history.PathReplay, draft("Bash", strings.Split(strings.Repeat(glob+"\n", schema.MaxConditions-1), "\n")[:schema.MaxConditions-1]...), &got)
+	r.requestJSON("POST "+history.PathReplay, draft("Bash", slices.Repeat([]string{glob}, schema.MaxConditions)...), &got)
 	require.EqualValues(t, 1, got.Looked)
 	require.Zero(t, got.Denied)
 	for _, body := range []string{
-		draft("Bash", strings.Split(strings.Repeat(glob+"\n", schema.MaxConditions), "\n")...), // one too many
+		draft("Bash", slices.Repeat([]string{glob}, schema.MaxConditions+1)...),
+		draft("Bash", slices.Repeat([]string{condition("command", "equals", "x")}, 50_000)...),
 		draft("Bash", condition("command", "glob", strings.Repeat("*", 5000))),
 		draft("Bash", condition("command", "regex", "(a+)+$")),
 		draft("Bash", condition("command", "equals", map[string]any{"a": 1})),

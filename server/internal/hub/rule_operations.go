@@ -39,7 +39,7 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 // highest risk, or the one that the draft is refused for.
 func (h *Hub) compileScratch(d *schema.RuleDraft, by string) (rule *schema.Rule, worst *rules.Call, err error) {
 	now := h.nowMillis()
-	for _, sample := range rules.Samples(d) {
+	for sample := range rules.Samples(d) {
 		known := risk.Assess(sample.Tool, sample.Arguments, sample.Cwd)
 		sample.Class, sample.HubRisk = known.Class, known.Risk
 		if rule, err = rules.Compile(d, sample, by, now); err != nil {

@@ -3,6 +3,7 @@ package rules
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"strings"
@@ -16,16 +17,24 @@ import (
 // if a sample is refused, so is the rule. The rule itself checks every call again.
 
 // Samples returns a call for each condition of a draft from scratch, at least one. Their risk is not
-// known yet. The draft need not be valid.
-func Samples(d *schema.RuleDraft) []*Call {
-	samples := make([]*Call, max(1, len(d.When)))
-	for i := range samples {
-		samples[i] = &Call{
-			Kind: schema.Permission, Tool: d.Tool, App: d.SourceApp, Session: d.SessionID, Cwd: d.Cwd,
-			Arguments: sampleArguments(d.When, i), Hash: []byte{0}, IsSample: true,
+// known yet. The draft need not be valid: a caller that stops at the first refused sample does little
+// for a draft with many conditions.
+func Samples(d *schema.RuleDraft) iter.Seq[*Call] {
+	return func(yield func(*Call) bool) {
+		values := make([]any, len(d.When))
+		for i := range d.When {
+			values[i] = sampleValue(&d.When[i])
+		}
+		for i := range max(1, len(d.When)) {
+			sample := &Call{
+				Kind: schema.Permission, Tool: d.Tool, App: d.SourceApp, Session: d.SessionID, Cwd: d.Cwd,
+				Arguments: sampleArguments(d.When, values, i), Hash: []byte{0}, IsSample: true,
+			}
+			if !yield(sample) {
+				return
+			}
 		}
 	}
-	return samples
 }
 
 // projectDir returns the directory of a rule for a project: of a sample, the one in its draft.
@@ -38,13 +47,13 @@ func (c *Call) projectDir() string {
 
 // sampleArguments returns arguments with the values of all conditions. Where several conditions are about one
 // argument, the given one counts.
-func sampleArguments(when []schema.Condition, preferred int) json.RawMessage {
+func sampleArguments(when []schema.Condition, values []any, preferred int) json.RawMessage {
 	arguments := map[string]any{}
 	for i := range when {
-		setArgument(arguments, &when[i])
+		setArgument(arguments, when[i].Argument, values[i])
 	}
 	if preferred < len(when) {
-		setArgument(arguments, &when[preferred])
+		setArgument(arguments, when[preferred].Argument, values[preferred])
 	}
 	text, err := json.Marshal(arguments)
 	if err != nil {
@@ -53,10 +62,10 @@ func sampleArguments(when []schema.Condition, preferred int) json.RawMessage {
 	return text
 }
 
-func setArgument(arguments map[string]any, c *schema.Condition) {
-	var value any
+// sampleValue returns a value that meets a condition, or nil if its own value is invalid.
+func sampleValue(c *schema.Condition) (value any) {
 	if json.Unmarshal(c.Value, &value) != nil {
-		return
+		return nil
 	}
 	switch text, isText := value.(string); {
 	case isText && c.Is == "glob":
@@ -64,7 +73,14 @@ func setArgument(arguments map[string]any, c *schema.Condition) {
 	case isText && c.Is == "under":
 		value = strings.TrimRight(text, "/") + "/x"
 	}
-	names := strings.Split(c.Argument, ".")
+	return value
+}
+
+func setArgument(arguments map[string]any, argument string, value any) {
+	if value == nil {
+		return
+	}
+	names := strings.Split(argument, ".")
 	for _, name := range names[:len(names)-1] {
 		inner, isObject := arguments[name].(map[string]any)
 		if !isObject {

@@ -23,7 +23,7 @@ func scratch(then, tool string, when ...schema.Condition) *schema.RuleDraft {
 
 // compileScratch compiles a draft with the samples that the hub makes.
 func compileScratch(d *schema.RuleDraft) (rule *schema.Rule, err error) {
-	for _, sample := range rules.Samples(d) {
+	for sample := range rules.Samples(d) {
 		known := risk.Assess(sample.Tool, sample.Arguments, sample.Cwd)
 		sample.Class, sample.HubRisk = known.Class, known.Risk
 		if rule, err = rules.Compile(d, sample, "ada", now); err != nil {
@@ -50,7 +50,7 @@ func TestSamples_HaveValuesOfConditions(t *testing.T) {
 		{[]schema.Condition{is("", "equals", `"x"`), is("b", "equals", `{`)}, []string{`{"":"x"}`, `{"":"x"}`}}, // invalid drafts
 	} {
 		var got []string
-		for _, sample := range rules.Samples(scratch("deny", "Bash", c.when...)) {
+		for sample := range rules.Samples(scratch("deny", "Bash", c.when...)) {
 			require.True(t, sample.IsSample)
 			require.Equal(t, schema.Permission, sample.Kind)
 			got = append(got, string(sample.Arguments))
