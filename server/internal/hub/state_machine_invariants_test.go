@@ -135,11 +135,14 @@ func (rec *questionRecord) checkSeen(t *rapid.T, votes []schema.Vote, edited *sc
 	}
 }
 
-// answersTo returns the accepted answers to a question and to its group leader.
+// answersTo returns the accepted answers to a question and to its group leader. The leader may be
+// newer: a question whose agent is lost follows one whose agent waits.
 func (m *machine) answersTo(t *rapid.T, id schema.EventID, st *schema.Status) map[string][]string {
-	all := maps.Clone(m.questions[id].answers)
+	own := m.questions[id]
+	all := maps.Clone(own.answers)
 	if first := m.questions[st.SameAs]; first != nil {
-		require.Less(t, st.SameAs, id)
+		require.NotEqual(t, id, st.SameAs)
+		require.Equal(t, []any{own.question.Type, own.question.Choices, own.question.ToolCall, own.requester}, []any{first.question.Type, first.question.Choices, first.question.ToolCall, first.requester})
 		require.False(t, isVoted(st), "questions that require votes are not grouped")
 		for said, arguments := range first.answers {
 			all[said] = append(slices.Clone(all[said]), arguments...)

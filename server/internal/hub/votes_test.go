@@ -380,6 +380,14 @@ func TestVotes_EditClearsEarlierVotes(t *testing.T) {
 	require.JSONEq(t, `{"command":"rm -rf build"}`, string(a.ModifiedArguments))
 	require.Contains(t, a.Guidance, "2 people approved this with changed arguments")
 	require.Equal(t, []string{"ada voted approve", "grace edited", "grace voted approve", "linus voted approve", "linus ended approve"}, h.ledgerLines(id))
+
+	h.mustVote(id, "linus", r)
+	h.mustVote(id, "grace", editedApproval(`{"command":"rm -rf build"}`, 2))
+	for _, seen := range []int64{0, 1, st.Edited.Revision - 1} {
+		r.Revision = seen
+		_, err := h.vote(id, "linus", r)
+		require.ErrorIs(t, err, schema.ErrDecided, "no repeat: an approval of other arguments")
+	}
 }
 
 func TestVotes_EachEditRestartsVoting(t *testing.T) {

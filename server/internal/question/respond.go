@@ -192,7 +192,11 @@ func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 // settled.
 func (s *Snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
 	if s.Status.RequiredApprovals > 1 {
-		sameArguments := r.ModifiedArguments == nil || equalJSON(r.ModifiedArguments, s.arguments())
+		edited := s.Status.Edited
+		sameArguments := edited == nil || r.Revision >= edited.Revision // that by saw
+		if r.ModifiedArguments != nil {
+			sameArguments = equalJSON(r.ModifiedArguments, s.arguments())
+		}
 		return sameArguments && hasVote(s.Status.Votes, s.toVote(r, by, time.Time{}))
 	}
 	return s.Status.Status == schema.Responded && equalAnswer(s.Status.Response, r) && s.Status.RespondedBy.Name == by.Name
