@@ -159,7 +159,7 @@ func (c *contract) fetch(path string) []byte {
 func TestContract_Streams(t *testing.T) {
 	t.Parallel()
 	c := newContract(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	first, second := c.follow(ctx, ""), c.follow(ctx, "?v=2")
 	require.Equal(t, schema.Initial, first()[0].Type)
