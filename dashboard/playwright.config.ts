@@ -1,4 +1,5 @@
 import { defineConfig } from '@playwright/test'
+import { fileURLToPath } from 'node:url'
 
 // CHROMIUM is the path of the system's browser.
 export default defineConfig({
@@ -20,6 +21,8 @@ export default defineConfig({
     trace: 'on-first-retry',
     launchOptions: {
       executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+      // The fonts of the tests, not those of the machine.
+      env: { ...process.env, FONTCONFIG_FILE: fileURLToPath(new URL('e2e/fonts.conf', import.meta.url)) },
       args: [
         '--no-sandbox',
         '--disable-gpu',
