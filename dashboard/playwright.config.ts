@@ -13,7 +13,7 @@ export default defineConfig({
   // A shared machine can stall for seconds. The limits only end tests that hang.
   timeout: 180_000,
   expect: { timeout: 30_000 },
-  reporter: [['list']],
+  reporter: [['list'], ['./e2e/flaky-reporter.ts']],
   use: {
     viewport: { width: 1360, height: 860 },
     // Tracing doubles the time of a test, or triples it on a large page, so only a retry is
