@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { hubBinary } from './build-binaries.ts'
+import { postFromOtherProcess } from './other-process.ts'
 
 type Json = Record<string, unknown>
 
@@ -118,7 +119,7 @@ export class HubProcess {
    * locked, and the test process started the browser.
    */
   fromOtherProcess(): HubProcess {
-    return this.postWith((post) => post)
+    return this.postWith(postFromOtherProcess)
   }
 
   /**
@@ -127,17 +128,19 @@ export class HubProcess {
    */
   fromAgentProcess(): HubProcess {
     const run = `require('node:child_process').execFileSync(process.execPath, process.argv.slice(1), { stdio: 'inherit' })`
-    return this.postWith((post) => ['-e', run, '--', ...post])
+    const program = `fetch(process.argv[1], { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: process.argv[2] })
+      .then(async (r) => { console.log(await r.text()); process.exitCode = r.ok ? 0 : 1 })`
+    return this.postWith(async (url, body) => {
+      const command = ['-e', run, '--', '-e', program, url, body]
+      return (await promisify(execFile)(process.execPath, command)).stdout
+    })
   }
 
-  private postWith(args: (post: string[]) => string[]): HubProcess {
-    const post = async (path: string, body: unknown): Promise<Json> => {
-      const program = `fetch(process.argv[1], { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: process.argv[2] })
-        .then(async (r) => { console.log(await r.text()); process.exitCode = r.ok ? 0 : 1 })`
-      const command = args(['-e', program, this.url + path, JSON.stringify(body)])
-      return JSON.parse((await promisify(execFile)(process.execPath, command)).stdout) as Json
-    }
-    return Object.assign(Object.create(this) as HubProcess, { post })
+  private postWith(post: (url: string, body: string) => Promise<string>): HubProcess {
+    return Object.assign(Object.create(this) as HubProcess, {
+      post: async (path: string, body: unknown) =>
+        JSON.parse(await post(this.url + path, JSON.stringify(body))) as Json,
+    })
   }
 
   /** Posts one event. Returns its id. */
