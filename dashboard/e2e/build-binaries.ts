@@ -19,12 +19,20 @@ export const hubBinary = process.env.HOOKBACK_HUB ?? cachePath('hub')
 export const cliBinary = cachePath('hookback')
 
 export default function buildBinaries(): void {
-  const build = (to: string, what: string, ...flags: string[]) =>
-    execFileSync('go', ['build', ...flags, '-o', to, what], { cwd: root, stdio: 'inherit' })
+  // The flags of make build, which has compiled the same packages with them.
+  const build = (to: string, what: string, ldflags = '') =>
+    execFileSync(
+      'go',
+      [
+        ...['build', '-tags', 'nethttpomithttp2', '-trimpath'],
+        ...[`-ldflags=-s -w ${ldflags}`, '-o', to, what],
+      ],
+      { cwd: root, stdio: 'inherit', env: { ...process.env, CGO_ENABLED: '0' } },
+    )
   if (!process.env.HOOKBACK_HUB) build(hubBinary, './server')
   build(
     cliBinary,
     './agentclient/cmd/hookback',
-    '-ldflags=-X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME',
+    '-X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME',
   )
 }
