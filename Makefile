@@ -89,7 +89,7 @@ test-dashboard: $(installed) ## run the unit tests of the dashboard
 
 .PHONY: e2e
 e2e: $(installed) build ## test the binaries in a real browser
-	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
+	CHROMIUM=$$(scripts/chromium.sh); CHROMIUM_SHELL=$$(command -v chromium-headless-shell || true); export CHROMIUM CHROMIUM_SHELL HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
 
 .PHONY: e2e-agents
 e2e-agents: ## test with real coding agents from npm and a mock model on loopback; needs tmux

@@ -216,27 +216,6 @@ test.describe('App shell', () => {
       .toEqual([expect.objectContaining({ tag: `req-${third.id}` })])
   })
 
-  test("uses the browser's notification permission and reports an insecure origin", async ({
-    page,
-    hub,
-    context,
-  }) => {
-    await openAt(page, hub, '/settings/browser')
-    await context.grantPermissions(['notifications'], { origin: hub.url })
-    await page.reload()
-    await waitUntilLive(page)
-    await page.getByText('Desktop notifications').click()
-    await page.getByRole('button', { name: 'Test notification' }).click()
-    await expect(page.getByText(/^Sent\./)).toBeVisible()
-    await page.getByRole('button', { name: 'Test sound' }).click()
-    await expect(page.getByText(/^Played\.|blocked the sound/)).toBeVisible()
-    await page.getByRole('button', { name: 'Mute for 15 min' }).click()
-    await expect(page.getByText(/Muted until/).first()).toBeVisible()
-    await page.addInitScript(() => Object.defineProperty(window, 'isSecureContext', { value: false }))
-    await page.reload()
-    await expect(page.getByTestId('insecure')).toContainText('over https and on localhost only')
-  })
-
   test('can be installed', async ({ page, hub }) => {
     await openAt(page, hub)
     const href = await page.locator('link[rel=manifest]').getAttribute('href')

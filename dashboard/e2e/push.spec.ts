@@ -1,4 +1,30 @@
-import { expect, test } from './fixtures.ts'
+import { wholeBrowser } from '../playwright.config.ts'
+import { expect, openAt, test, waitUntilLive } from './fixtures.ts'
+
+test.use(wholeBrowser)
+
+test.describe('App shell', () => {
+  test("uses the browser's notification permission and reports an insecure origin", async ({
+    page,
+    hub,
+    context,
+  }) => {
+    await openAt(page, hub, '/settings/browser')
+    await context.grantPermissions(['notifications'], { origin: hub.url })
+    await page.reload()
+    await waitUntilLive(page)
+    await page.getByText('Desktop notifications').click()
+    await page.getByRole('button', { name: 'Test notification' }).click()
+    await expect(page.getByText(/^Sent\./)).toBeVisible()
+    await page.getByRole('button', { name: 'Test sound' }).click()
+    await expect(page.getByText(/^Played\.|blocked the sound/)).toBeVisible()
+    await page.getByRole('button', { name: 'Mute for 15 min' }).click()
+    await expect(page.getByText(/Muted until/).first()).toBeVisible()
+    await page.addInitScript(() => Object.defineProperty(window, 'isSecureContext', { value: false }))
+    await page.reload()
+    await expect(page.getByTestId('insecure')).toContainText('over https and on localhost only')
+  })
+})
 
 test.describe('Web Push', () => {
   test('shows one notification per request and closes it when the request is settled', async ({
