@@ -136,6 +136,10 @@ film: $(installed) ## record the two pictures of the README with the demo in a r
 fault: ## run kills, a crowd, a full or failing disk, removed files, a wrong clock and power cuts against one and two hubs
 	go run ./scripts/fault
 
+.PHONY: circles
+circles: ## print the packages whose files refer to one another in circles
+	go run ./scripts/architecture -circles
+
 .PHONY: fmt
 fmt: $(installed) ## run gofmt and prettier
 	gofmt -w agentclient dashboard/*.go schema scripts server

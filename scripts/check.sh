@@ -134,9 +134,9 @@ check shell shell_reads
 check commits commit_subjects
 check growth commit_growth
 check go.mod go mod tidy -diff
-# golangci-lint runs go vet's analyzers too.
+# golangci-lint runs go vet's analyzers too, and its depguard holds the layers.
 check golangci-lint go run "$golangci_lint" run ./...
-# Layering, style, pinned versions, and whether generated files are current.
+# Style, pinned versions, and whether generated files are current.
 check rules go test ./scripts ./schema/...
 check metrics metrics_are_valid
 check licenses go run ./scripts/licenses -check

@@ -128,12 +128,14 @@ func TestGuide_PagesAreShort(t *testing.T) {
 
 func TestPackageMap_ListsEveryPackage(t *testing.T) {
 	t.Parallel()
-	packages, err := modulePackages()
+	out, err := goCommand("list", "./...")
 	require.NoError(t, err)
+	packages := strings.Fields(string(out))
 	require.NotEmpty(t, packages)
 	list := string(read(t, "server/docs/package-map.md"))
 	for _, p := range packages {
-		require.Contains(t, list, "\n| `"+p.short()+"` |", "server/docs/package-map.md does not list %s", p.short())
+		name := strings.TrimPrefix(p, module+"/")
+		require.Contains(t, list, "\n| `"+name+"` |", "server/docs/package-map.md does not list %s", name)
 	}
 }
 

@@ -290,29 +290,3 @@ func TestStyle_NoCommentBanners(t *testing.T) {
 		require.Empty(t, string(step.Find(text)), "%s: give the reason instead of a step number", name)
 	}
 }
-
-// TestStyle_TestRatio compares the lines of Go tests with the lines of the Go code they
-// test. Test servers, fault runs and golden scripts count as tests. The dashboard is not
-// included: it is mostly markup and style, and browser tests cover it. Neither is the second
-// storage engine: the conformance suite and the tests of the packages above run on both engines,
-// and count once.
-func TestStyle_TestRatio(t *testing.T) {
-	t.Parallel()
-	isTest := regexp.MustCompile(`_test\.go$|\.txtar$|/hubtest/|/storetest/|/fakehub/|/notifytest/|^scripts/fault/`)
-	isTool := regexp.MustCompile(`^scripts/|^schema/gen/`)
-	isSecondEngine := regexp.MustCompile(`^server/internal/store/postgres/|^server/internal/pgtest/`)
-	code, tests := 0, 0
-	for _, name := range sources(t, ".go", ".txtar") {
-		n := bytes.Count(read(t, name), []byte("\n"))
-		switch {
-		case isTest.MatchString(name):
-			tests += n
-		case !isTool.MatchString(name) && !isSecondEngine.MatchString(name):
-			code += n
-		}
-	}
-	ratio := float64(tests) / float64(code)
-	t.Logf("%d lines of tests for %d of code: %.2f", tests, code, ratio)
-	require.GreaterOrEqual(t, ratio, 1.0, "%d lines of tests for %d of code", tests, code)
-	require.LessOrEqual(t, ratio, 1.5, "%d lines of tests for %d of code", tests, code)
-}

@@ -1,12 +1,10 @@
 // Package scripts_test checks the rules of the repository that a compiler does not:
-// allowed imports, length of functions, generated files that are current, plain English.
+// length of functions, generated files that are current, plain English.
 package scripts_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,43 +81,6 @@ func read(t *testing.T, name string) []byte {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	require.NoError(t, err)
 	return content
-}
-
-// goPackage is a package in the output of go list.
-type goPackage struct {
-	ImportPath   string
-	Dir          string
-	Export       string
-	Standard     bool
-	GoFiles      []string
-	TestGoFiles  []string
-	XTestGoFiles []string
-	Imports      []string
-	Deps         []string
-}
-
-// short returns the path of the package in the module, such as server/internal/hub.
-func (p goPackage) short() string { return strings.TrimPrefix(p.ImportPath, module+"/") }
-
-// modulePackages returns the packages of this module without their tests.
-var modulePackages = sync.OnceValues(func() ([]goPackage, error) { return list("./...") })
-
-func list(args ...string) ([]goPackage, error) {
-	out, err := goCommand(append([]string{"list", "-json=ImportPath,Dir,Export,Standard,GoFiles,TestGoFiles,XTestGoFiles,Imports,Deps"}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	var all []goPackage
-	d := json.NewDecoder(bytes.NewReader(out))
-	for {
-		var p goPackage
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
 }
 
 func goCommand(args ...string) ([]byte, error) {

@@ -1,7 +1,10 @@
 // Command architecture draws the picture of server/docs/architecture.md: the parts of
-// a hub, the path of an event and the path of an answer.
+// a hub, the path of an event and the path of an answer. With -circles it prints the
+// packages whose files refer to one another in circles: such files are one file in several
+// pieces.
 //
 //	go run ./scripts/architecture          # from the root of the repository
+//	go run ./scripts/architecture -circles
 //
 // The output depends on this file alone, and a test fails if the checked-in picture is
 // out of date.
@@ -10,6 +13,7 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -19,7 +23,15 @@ import (
 const picture = "server/docs/architecture.svg"
 
 func main() {
-	if err := os.WriteFile(picture, draw(), 0o644); err != nil {
+	circles := flag.Bool("circles", false, "print circles of files")
+	flag.Parse()
+	var err error
+	if *circles {
+		err = printCircles(os.Stdout)
+	} else {
+		err = os.WriteFile(picture, draw(), 0o644)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "architecture:", err)
 		os.Exit(1)
 	}

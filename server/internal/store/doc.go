@@ -8,8 +8,7 @@
 //
 // # Another engine
 //
-// Implement Store in a package store/NAME and add it to mayImport and to the places of SQL
-// libraries in scripts/layering_test.go. The methods state the contract. These parts hold
+// Implement Store in a package store/NAME. The methods state the contract. These parts hold
 // for all of them:
 //
 //   - A method that returned nil is durable, and its rows were published, in the order of
