@@ -42,13 +42,9 @@ gen: ## generate JSON Schema, OpenAPI and TypeScript from schema
 licenses: $(installed) ## write the license notices that the hub serves at /licenses
 	go run ./scripts/licenses
 
-# Packages of bin/hookback without inlining, for its size limit
-noinline := github.com/... crypto/tls crypto/x509 net net/http net/url net/textproto mime/... encoding/asn1 regexp/... compress/flate math/big crypto/internal/fips140/nistec/... crypto/internal/fips140/rsa crypto/internal/fips140/mlkem crypto/internal/fips140/bigmod crypto/elliptic crypto/ecdsa crypto/rsa crypto/ecdh vendor/golang.org/x/net/... vendor/golang.org/x/text/... flag net/http/... net/netip os/exec os/signal os/user log html crypto/hpke crypto/internal/hpke crypto/internal/fips140/tls12 crypto/internal/fips140/tls13 crypto/internal/fips140/ecdh crypto/internal/fips140/ecdsa crypto/internal/fips140/drbg crypto/internal/fips140/sha3 crypto/des crypto/x509/pkix encoding/pem vendor/golang.org/x/crypto/cryptobyte encoding/json time fmt os bufio sort crypto/cipher context strconv internal/strconv reflect syscall
-
 .PHONY: build
 build: ## build bin/hookback-server and bin/hookback
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/hookback-server ./server/cmd/hookback-server
-	CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath $(foreach p,$(noinline),-gcflags '$(p)=-l') -ldflags '-s -w' -o bin/hookback ./agentclient/cmd/hookback # server/docs/decisions/hooks.md#fast-start
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ ./server/cmd/hookback-server ./agentclient/cmd/hookback
 
 # Newer versions need a newer Go, or modules that the module proxy does not have.
 goreleaser := github.com/goreleaser/goreleaser/v2@v2.14.3
@@ -56,7 +52,7 @@ goreleaser := github.com/goreleaser/goreleaser/v2@v2.14.3
 .PHONY: release
 release: ## build and publish a release, in the workflow release.yml only; args=… for GoReleaser
 	go run $(goreleaser) check --quiet scripts/release/goreleaser.yaml
-	GOFLAGS= HOOKBACK_GCFLAGS='$(foreach p,$(noinline),-gcflags=$(p)=-l)' go run $(goreleaser) release --config scripts/release/goreleaser.yaml --clean --parallelism 2 $(args)
+	GOFLAGS= go run $(goreleaser) release --config scripts/release/goreleaser.yaml --clean --parallelism 2 $(args)
 
 .PHONY: release-snapshot
 release-snapshot: ## build a release of all platforms into bin/release; image=yes for the image, too

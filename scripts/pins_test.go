@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -97,24 +96,4 @@ func TestDependencies_AreExplained(t *testing.T) {
 	for _, path := range paths {
 		require.True(t, strings.Contains(purposes, path), "%s does not list %s", list, path)
 	}
-}
-
-// TestHookBinary_IsSmall: every agent starts the command once per tool call.
-func TestHookBinary_IsSmall(t *testing.T) {
-	t.Parallel()
-	const limit = 8 << 20
-	binary := filepath.Join(t.TempDir(), "hookback")
-	args := []string{"build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", binary}
-	packages := regexp.MustCompile(`(?m)^noinline := (.+)$`).FindSubmatch(read(t, "Makefile"))
-	require.NotNil(t, packages)
-	for _, name := range strings.Fields(string(packages[1])) {
-		args = append(args, "-gcflags="+name+"=-l")
-	}
-	build := exec.Command("go", append(args, "./agentclient/cmd/hookback")...)
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0") // as make build
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	info, err := os.Stat(binary)
-	require.NoError(t, err)
-	require.LessOrEqual(t, info.Size(), int64(limit))
 }

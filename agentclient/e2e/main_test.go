@@ -118,8 +118,7 @@ var buildHookback = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(buildDir, "hookback")
-	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-trimpath", "-gcflags=github.com/...=-l", "-gcflags=crypto/tls=-l", "-gcflags=crypto/x509=-l",
-		"-ldflags=-s -w -X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME", "-o", program, "github.com/hookback/hookback/agentclient/cmd/hookback") // as make build does
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X github.com/hookback/hookback/agentclient/internal/cli.TestHome=HOME", "-o", program, "github.com/hookback/hookback/agentclient/cmd/hookback") // as make build does
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	if err != nil {

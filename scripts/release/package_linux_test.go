@@ -40,26 +40,13 @@ func command(t *testing.T, env []string, name string, args ...string) string {
 	return string(out)
 }
 
-// noinline returns the packages of hookback that the Makefile compiles without inlining.
-func noinline(t *testing.T) []string {
-	t.Helper()
-	found := regexp.MustCompile(`(?m)^noinline := (.+)$`).FindStringSubmatch(read(t, "Makefile"))
-	require.NotNil(t, found)
-	return strings.Fields(found[1])
-}
-
 // TestConfig_BuildsAsMakeDoes: the tests run the binaries of make build, so a release has to use the
 // same flags.
 func TestConfig_BuildsAsMakeDoes(t *testing.T) {
 	t.Parallel()
 	config := read(t, "scripts/release/goreleaser.yaml")
-	require.Equal(t, 1, strings.Count(config, "- nethttpomithttp2\n"))
 	require.Equal(t, 2, strings.Count(config, "- CGO_ENABLED=0\n"))
-	require.Equal(t, 1, strings.Count(config, "- GOFLAGS=-buildvcs=true {{ .Env.HOOKBACK_GCFLAGS }} "))
-	recipe := command(t, nil, "make", "--dry-run", "release")
-	for _, name := range noinline(t) {
-		require.Contains(t, recipe, "-gcflags="+name+"=-l")
-	}
+	require.Equal(t, 2, strings.Count(config, "- GOFLAGS=-buildvcs=true"))
 	require.Equal(t, 2, strings.Count(config, "    flags:\n      - -trimpath\n"))
 	require.Equal(t, 2, strings.Count(config, "    ldflags:\n      - -s -w\n"))
 	for _, main := range []string{"./server/cmd/hookback-server", "./agentclient/cmd/hookback"} {
@@ -105,14 +92,8 @@ func packageConfig(t *testing.T, dir string) string {
 func TestPackage_InstallsAndRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	build := []string{"build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", dir + "/"}
-	noCgo := []string{"CGO_ENABLED=0"}
-	command(t, noCgo, "go", append(build, "./server/cmd/hookback-server")...)
-	build = append(build, "-tags=nethttpomithttp2")
-	for _, name := range noinline(t) {
-		build = append(build, "-gcflags="+name+"=-l")
-	}
-	command(t, noCgo, "go", append(build, "./agentclient/cmd/hookback")...)
+	command(t, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", dir+"/",
+		"./server/cmd/hookback-server", "./agentclient/cmd/hookback")
 
 	config, deb := filepath.Join(dir, "nfpm.yaml"), filepath.Join(dir, "hookback.deb")
 	require.NoError(t, os.WriteFile(config, []byte(packageConfig(t, dir)), 0o600))

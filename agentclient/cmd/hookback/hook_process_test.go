@@ -106,7 +106,7 @@ func buildProgram(to string) error {
 
 // buildProgramWith builds the command with additional linker flags.
 func buildProgramWith(to, linkerFlags string) error {
-	build := exec.Command("go", "build", "-tags=nethttpomithttp2", "-buildvcs=false", "-trimpath", "-gcflags=github.com/...=-l", "-gcflags=crypto/tls=-l", "-gcflags=crypto/x509=-l", "-ldflags=-s -w"+linkerFlags, "-o", to, ".")
+	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w"+linkerFlags, "-o", to, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	if err != nil {
