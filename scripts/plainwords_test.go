@@ -71,16 +71,10 @@ func TestPlainWords_MatchesDialectOnly(t *testing.T) {
 		return names
 	}
 	for text, rule := range map[string]string{
-		"asked is what of a question\nwhat is held":    "free relative what",
-		"whoever answers first":                        "indefinite person",
-		"the hub says that it is full":                 "says",
-		"the agent is told of it":                      "tells",
-		"the name stands beside it":                    "stands",
-		"an address of its own":                        "double genitive",
-		"the reason goes on the card and then goes on": "goes on",
-		"where there is none":                          "for where",
-		"the prober looks whether anyone listens":      "looks",
-		"it is kept as it is.":                         "as it is",
+		"asked is what of a question\nwhat is held": "free relative what",
+		"whoever answers first":                     "indefinite person",
+		"the hub says that it is full":              "says",
+		"the agent is told of it":                   "tells",
 	} {
 		require.Contains(t, rulesOf(text), rule, text)
 	}
@@ -88,7 +82,7 @@ func TestPlainWords_MatchesDialectOnly(t *testing.T) {
 		"Dispatcher retries failed deliveries with exponential backoff.",
 		"What is a question? It explains what happened.",
 		"RFC 9110 says that the header is optional.",
-		"The user wants to stop.",
+		"The worker takes up the rest and looks at those that it knows.",
 	} {
 		require.Empty(t, rulesOf(text), text)
 	}
