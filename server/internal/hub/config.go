@@ -12,7 +12,6 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub/lifeline"
-	"github.com/hookback/hookback/server/internal/hub/quota"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/redact"
@@ -109,7 +108,7 @@ type Hub struct {
 	countedTo       int64 // log position of the first count of the pending questions
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
-	reserved        quota.Reservations
+	reserved        reservations
 }
 
 // TestRequests are the questions that the hub itself asks.

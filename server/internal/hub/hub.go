@@ -18,7 +18,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub/lifeline"
-	"github.com/hookback/hookback/server/internal/hub/quota"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -32,7 +31,7 @@ func New(cfg Config) *Hub {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.PendingLimits.SetDefaults()
+	cfg.PendingLimits.setDefaults()
 	cfg.ReconnectGrace = cmp.Or(cfg.ReconnectGrace, DefaultReconnectGrace)
 	h := &Hub{
 		Config:          cfg,
@@ -44,7 +43,7 @@ func New(cfg Config) *Hub {
 		pending:         pendingBySession{},
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
 		stopBlocks:      map[store.SessionKey]int{},
-		reserved:        quota.New(),
+		reserved:        newReservations(),
 	}
 	h.requests = lifeline.New(lifeline.Config{Store: cfg.Store, Hub: h, Grace: cfg.ReconnectGrace, Log: cfg.Log}, cfg.Store.Head())
 	h.countPending()

@@ -5,13 +5,9 @@ import (
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/hub/quota"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
 )
-
-// PendingLimits bound the pending questions, so that one program can't bury the questions of the others.
-type PendingLimits = quota.Limits
 
 // reservePending counts the question of d for its session, its owner and the hub, or returns an error if
 // one of them has too many. The count ends when the question is settled, or with releasePending.
@@ -38,19 +34,19 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := store.SessionKey{App: d.App, Session: d.Session}
-	inSession := h.reserved.InSession(key)
+	inSession := h.reserved.inSession(key)
 	if s := h.pending[key]; s != nil {
 		inSession += int(s.pending)
 	}
 	switch l := h.PendingLimits; {
 	case inSession >= l.Session:
 		return "this session already has", l.Session
-	case h.reserved.OfOwner(owner) >= l.Owner:
+	case h.reserved.ofOwner(owner) >= l.Owner:
 		return "this agent already has", l.Owner
-	case int(h.pendingTotal)+h.reserved.Unstored() >= l.Hub:
+	case int(h.pendingTotal)+len(h.reserved.unstored) >= l.Hub:
 		return "this hub already has", l.Hub
 	}
-	h.reserved.Add(d, owner)
+	h.reserved.add(d, owner)
 	return "", 0
 }
 
@@ -58,7 +54,7 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 func (h *Hub) releasePending(d *store.EventDraft) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.reserved.Remove(d.UID)
+	h.reserved.remove(d.UID)
 }
 
 // pendingOwner returns who a question counts for: the token or person, the program, or the address.

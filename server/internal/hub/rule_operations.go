@@ -8,8 +8,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
-	"github.com/hookback/hookback/server/internal/hub/backtest"
-	"github.com/hookback/hookback/server/internal/hub/rulecall"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/rules"
@@ -30,7 +28,7 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 	if s.IsStartedByRequester(h.actor(caller)) {
 		return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 	}
-	call := rulecall.Of(&s.Event, &s.Ask, &s.Status)
+	call := ruleCall(&s.Event, &s.Ask, &s.Status)
 	rule, err := rules.Compile(d, call, by, h.nowMillis())
 	return rule, call, err
 }
@@ -134,7 +132,7 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 	if d.From > 0 {
 		preview.Exact = rules.ExactScope(call)
 	}
-	return backtest.Preview(ctx, h.Store, preview)
+	return encodePreview(ctx, h.Store, preview)
 }
 
 // ReplayRule compares a rule with the permissions of the last days, without creating it. A rule that
@@ -147,5 +145,5 @@ func (h *Hub) ReplayRule(ctx context.Context, d *schema.RuleDraft) (*history.Rep
 	if err != nil {
 		return nil, err
 	}
-	return backtest.Replay(ctx, h.Store, rule, h.Clock())
+	return replayRule(ctx, h.Store, rule, h.Clock())
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/hub/backtest"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -70,8 +69,8 @@ func TestPreviewRule_CountsHumanDecisions(t *testing.T) {
 func BenchmarkPreviewRule(b *testing.B) {
 	s := storetest.Open(b, storetest.Options{})
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
-	drafts := make([]*store.EventDraft, 0, backtest.MaxQuestions)
-	for i := range backtest.MaxQuestions {
+	drafts := make([]*store.EventDraft, 0, previewMaxQuestions)
+	for i := range previewMaxQuestions {
 		d, _, err := h.draft(b.Context(), []byte(bashRequest(fmt.Sprintf("s%d", i), "npm test src")), Caller{})
 		require.NoError(b, err)
 		drafts = append(drafts, d)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/hub/rulecall"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
@@ -30,7 +29,7 @@ func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInT
 	if set == nil || q.Type != schema.Permission || e.App == schema.TestApp {
 		return e
 	}
-	call, ok := rulecall.Pending(e, q)
+	call, ok := pendingRuleCall(e, q)
 	if !ok {
 		return e
 	}
@@ -120,7 +119,7 @@ func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 		if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
 			continue
 		}
-		call, ok := rulecall.Pending(e, &q)
+		call, ok := pendingRuleCall(e, &q)
 		if !ok {
 			continue
 		}

@@ -1,4 +1,4 @@
-package backtest
+package hub
 
 import (
 	"context"
@@ -20,13 +20,13 @@ const (
 	replayTimeLimit    = time.Second
 )
 
-// Replay compares a rule with the permissions of the last days.
-func Replay(ctx context.Context, db store.Questions, rule *schema.Rule, now time.Time) (*history.Replay, error) {
+// replayRule compares a rule with the permissions of the last days.
+func replayRule(ctx context.Context, db store.Questions, rule *schema.Rule, now time.Time) (*history.Replay, error) {
 	set, err := rules.NewSet([]rules.StoredRule{{Rule: *rule, Since: rule.CreatedAt}})
 	if err != nil {
 		return nil, err
 	}
-	r := replay{preview: preview{rule: rule, set: set}, since: now.AddDate(0, 0, -replayDays)}
+	r := ruleReplay{preview: rulePreview{rule: rule, set: set}, since: now.AddDate(0, 0, -replayDays)}
 	r.Days, r.Problems = replayDays, []history.PolicyProblem{}
 	if err := r.read(ctx, db); err != nil {
 		return nil, err
@@ -37,16 +37,16 @@ func Replay(ctx context.Context, db store.Questions, rule *schema.Rule, now time
 	return &r.Replay, nil
 }
 
-// replay compares a rule with past permissions.
-type replay struct {
+// ruleReplay compares a rule with past permissions.
+type ruleReplay struct {
 	history.Replay
-	preview         preview // evaluates the rule
+	preview         rulePreview // evaluates the rule
 	since           time.Time
 	opposed, others []history.ReplayExample // newest first
 }
 
 // read reads stored questions, newest first, until a limit is reached.
-func (r *replay) read(ctx context.Context, db store.Questions) error {
+func (r *ruleReplay) read(ctx context.Context, db store.Questions) error {
 	deadline := time.Now().Add(replayTimeLimit)
 	for before := schema.EventID(math.MaxInt64); r.Looked < replayMaxQuestions && time.Now().Before(deadline); {
 		page, err := db.Questions(ctx, before, previewPage)
@@ -73,7 +73,7 @@ func (r *replay) read(ctx context.Context, db store.Questions) error {
 }
 
 // add compares the rule with a stored permission.
-func (r *replay) add(e *store.Event) {
+func (r *ruleReplay) add(e *store.Event) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
@@ -100,7 +100,7 @@ func (r *replay) add(e *store.Event) {
 	}
 }
 
-func (r *replay) example(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, opposed bool) history.ReplayExample {
+func (r *ruleReplay) example(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, opposed bool) history.ReplayExample {
 	call, _ := question.CallOf(e, q)
 	example := history.ReplayExample{
 		Event: e.ID, SourceApp: e.App, Tool: call.Name, Title: st.Intent.Title(), Effect: r.preview.rule.Then, Sentence: r.preview.rule.Text,

@@ -1,6 +1,4 @@
-// Package backtest compares rules with the permissions of the log: with the decisions of people, and without
-// creating them.
-package backtest
+package hub
 
 import (
 	"context"
@@ -9,23 +7,22 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/hub/rulecall"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // Limits of a preview. It reports the questions read until the first limit is reached.
 const (
-	MaxQuestions       = 5000
-	previewPage        = 250
-	previewTimeLimit   = 750 * time.Millisecond
-	previewMaxExamples = 5
+	previewMaxQuestions = 5000
+	previewPage         = 250
+	previewTimeLimit    = 750 * time.Millisecond
+	previewMaxExamples  = 5
 )
 
-// Preview compares the rule of p with stored permissions, unless it is refused, and returns p with the
-// result as JSON.
-func Preview(ctx context.Context, db store.Questions, p schema.RulePreview) ([]byte, error) {
-	full := preview{RulePreview: p, rule: &p.Rule}
+// encodePreview compares the rule of p with stored permissions, unless it is refused, and returns p
+// with the result as JSON.
+func encodePreview(ctx context.Context, db store.Questions, p schema.RulePreview) ([]byte, error) {
+	full := rulePreview{RulePreview: p, rule: &p.Rule}
 	if p.Refused == "" {
 		if err := full.evaluate(ctx, db); err != nil {
 			return nil, err
@@ -34,8 +31,8 @@ func Preview(ctx context.Context, db store.Questions, p schema.RulePreview) ([]b
 	return full.encode()
 }
 
-// preview compares a rule with the decisions of people.
-type preview struct {
+// rulePreview compares a rule with the decisions of people.
+type rulePreview struct {
 	schema.RulePreview
 	rule                           *schema.Rule
 	set                            *rules.Set     // contains only this rule
@@ -43,20 +40,20 @@ type preview struct {
 }
 
 // evaluate reads stored questions, newest first, until a limit is reached.
-func (p *preview) evaluate(ctx context.Context, db store.Questions) error {
+func (p *rulePreview) evaluate(ctx context.Context, db store.Questions) error {
 	var err error
 	if p.set, err = rules.NewSet([]rules.StoredRule{{Rule: *p.rule, Since: p.rule.CreatedAt}}); err != nil {
 		return err
 	}
 	deadline := time.Now().Add(previewTimeLimit)
-	for before := schema.EventID(math.MaxInt64); p.Looked < MaxQuestions && time.Now().Before(deadline); {
+	for before := schema.EventID(math.MaxInt64); p.Looked < previewMaxQuestions && time.Now().Before(deadline); {
 		page, err := db.Questions(ctx, before, previewPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
 		before = page[len(page)-1].ID
 		for _, e := range page {
-			if p.Looked < MaxQuestions {
+			if p.Looked < previewMaxQuestions {
 				p.addQuestion(e)
 			}
 		}
@@ -65,14 +62,14 @@ func (p *preview) evaluate(ctx context.Context, db store.Questions) error {
 }
 
 // covers reports whether the rule would have answered a stored permission.
-func (p *preview) covers(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) bool {
-	call := rulecall.Of(e, q, st)
+func (p *rulePreview) covers(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) bool {
+	call := ruleCall(e, q, st)
 	call.ID = 0 // ignore when the rule was created
 	return p.set.Decide(call, p.rule.CreatedAt) != nil
 }
 
 // addQuestion compares the rule with the outcome of one stored permission.
-func (p *preview) addQuestion(e *store.Event) {
+func (p *rulePreview) addQuestion(e *store.Event) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
 	if json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
@@ -104,7 +101,7 @@ func (p *preview) addQuestion(e *store.Event) {
 
 // encode returns the schema.RulePreview as JSON. Its examples have the list format of
 // events.
-func (p *preview) encode() ([]byte, error) {
+func (p *rulePreview) encode() ([]byte, error) {
 	examples := append(p.opposedExamples, p.otherExamples...)
 	out := struct {
 		schema.RulePreview

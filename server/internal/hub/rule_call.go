@@ -1,5 +1,4 @@
-// Package rulecall presents stored questions to the rules.
-package rulecall
+package hub
 
 import (
 	"bytes"
@@ -13,8 +12,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Of returns the view of a stored question that rules are matched against.
-func Of(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) *rules.Call {
+// ruleCall returns the view of a stored question that rules are matched against.
+func ruleCall(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) *rules.Call {
 	c := &rules.Call{
 		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: st.Risk, Class: st.Class,
 		IsRestricted: question.IsRestricted(q) || len(st.Recipients) > 0,
@@ -29,14 +28,14 @@ func Of(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) *rules.Call
 	return c
 }
 
-// Pending returns the view of a question that rules may still answer: it is pending, has no answer in
+// pendingRuleCall returns the view of a question that rules may still answer: it is pending, has no answer in
 // its undo window, and is not addressed to certain people.
-func Pending(e *store.Event, q *schema.HumanInTheLoop) (call *rules.Call, ok bool) {
+func pendingRuleCall(e *store.Event, q *schema.HumanInTheLoop) (call *rules.Call, ok bool) {
 	var st schema.Status
 	if json.Unmarshal(e.Status, &st) != nil || st.Status != schema.Pending || st.Held != nil || len(st.Recipients) > 0 {
 		return nil, false
 	}
-	return Of(e, q, &st), true
+	return ruleCall(e, q, &st), true
 }
 
 // isAskedByPolicy reports whether the hook of the event states that its policy requires a person. A
