@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/auth/attempts"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/store"
@@ -56,7 +55,7 @@ type Service struct {
 	changeMu      sync.Mutex                // serializes changes
 	current       atomic.Pointer[directory] // replaced by each change
 	lastUse       sync.Map                  // id of a session or token → *atomic.Int64, last use in Unix ms
-	signInLimiter attempts.Limiter
+	signInLimiter rateLimiter
 	revocations   revocationHooks
 	lockObserver  LockObserver // nil: none
 	flows         flows.Flows

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/auth/names"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -96,10 +95,10 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		code = nil // its account is gone
 	}
 	if problem := s.codeProblem(hash, code, a.Pairs); problem != "" {
-		if err := s.signInLimiter.Check(a.From, s.Clock()); err != nil {
+		if err := s.signInLimiter.check(a.From, s.Clock()); err != nil {
 			return nil, err
 		}
-		s.signInLimiter.RecordFailure(a.From, s.Clock())
+		s.signInLimiter.recordFailure(a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: problem}
 	}
@@ -122,10 +121,10 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 // RefuseAttempt counts a wrong secret from that network as a failed sign-in. It returns err, or
 // schema.ErrTooMany if too many have failed.
 func (s *Service) RefuseAttempt(from netip.Addr, err error) error {
-	if limited := s.signInLimiter.Check(from, s.Clock()); limited != nil {
+	if limited := s.signInLimiter.check(from, s.Clock()); limited != nil {
 		return limited
 	}
-	s.signInLimiter.RecordFailure(from, s.Clock())
+	s.signInLimiter.recordFailure(from, s.Clock())
 	return err
 }
 
@@ -303,11 +302,11 @@ func (s *Service) validateNewName(name string) (string, error) {
 		return "", &schema.FieldError{Field: "name", Detail: "is reserved by the hub"}
 	case s.current.Load().findPerson(name) != nil:
 		return "", &schema.FieldError{Field: "name", Detail: "belongs to another person"}
-	case names.HasMixedScripts(name):
+	case hasMixedScripts(name):
 		return "", &schema.FieldError{Field: "name", Detail: "must use the letters of one script"}
 	}
 	for _, other := range s.personNames() {
-		if names.Skeleton(other) == names.Skeleton(name) {
+		if skeletonOf(other) == skeletonOf(name) {
 			return "", &schema.FieldError{Field: "name", Detail: "looks like " + other + ", who has an account"}
 		}
 	}

@@ -1,5 +1,4 @@
-// Package attempts limits failed sign-ins of a network. Each hub counts the attempts that reach it.
-package attempts
+package auth
 
 import (
 	"fmt"
@@ -10,16 +9,16 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Rate limit: after MaxFailures failed sign-ins within Window a network is
-// refused until the window ends.
+// Rate limit: after maxSignInFailures failed sign-ins within signInWindow a network is
+// refused until the window ends. Each hub counts the attempts that reach it.
 const (
-	MaxFailures        = 10
-	Window             = time.Minute
+	maxSignInFailures  = 10
+	signInWindow       = time.Minute
 	maxTrackedNetworks = 4096 // bounds the memory of the limiter
 )
 
-// Limiter is the rate limiter of sign-ins. It counts failures per network. The zero value has counted none.
-type Limiter struct {
+// rateLimiter is the rate limiter of sign-ins. It counts failures per network. The zero value has counted none.
+type rateLimiter struct {
 	mu       sync.Mutex
 	failures map[netip.Prefix]failureCount
 
@@ -31,18 +30,18 @@ type failureCount struct {
 	n     int
 }
 
-// Check returns schema.ErrTooMany while a network is refused.
-func (l *Limiter) Check(from netip.Addr, now time.Time) error {
+// check returns schema.ErrTooMany while a network is refused.
+func (l *rateLimiter) check(from netip.Addr, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if count := l.failures[networkOf(from)]; count.n >= MaxFailures && count.isCurrent(now) {
-		return &schema.HintError{Err: schema.ErrTooMany, Hint: fmt.Sprintf("%d sign-ins from your network failed. Try again in a minute.", MaxFailures)}
+	if count := l.failures[networkOf(from)]; count.n >= maxSignInFailures && count.isCurrent(now) {
+		return &schema.HintError{Err: schema.ErrTooMany, Hint: fmt.Sprintf("%d sign-ins from your network failed. Try again in a minute.", maxSignInFailures)}
 	}
 	return nil
 }
 
-// RecordFailure counts a failed sign-in.
-func (l *Limiter) RecordFailure(from netip.Addr, now time.Time) {
+// recordFailure counts a failed sign-in.
+func (l *rateLimiter) recordFailure(from netip.Addr, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.failures == nil || len(l.failures) >= maxTrackedNetworks {
@@ -56,14 +55,14 @@ func (l *Limiter) RecordFailure(from netip.Addr, now time.Time) {
 	l.failures[networkOf(from)] = count
 }
 
-// FirstRefusalInWindow reports whether no token from that network was refused within the
-// last Window. An agent with a bad token repeats it with every event, and the audit
+// isFirstRefusal reports whether no token from that network was refused within the
+// last signInWindow. An agent with a bad token repeats it with every event, and the audit
 // log records only the first.
-func (l *Limiter) FirstRefusalInWindow(from netip.Addr, now time.Time) bool {
+func (l *rateLimiter) isFirstRefusal(from netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := networkOf(from)
-	if now.Sub(l.refusedTokens[key]).Abs() < Window {
+	if now.Sub(l.refusedTokens[key]).Abs() < signInWindow {
 		return false
 	}
 	if l.refusedTokens == nil || len(l.refusedTokens) >= maxTrackedNetworks {
@@ -75,7 +74,7 @@ func (l *Limiter) FirstRefusalInWindow(from netip.Addr, now time.Time) bool {
 
 // evict drops failure counts whose window has ended, and all of them if that is not
 // enough.
-func (l *Limiter) evict(now time.Time) {
+func (l *rateLimiter) evict(now time.Time) {
 	current := map[netip.Prefix]failureCount{}
 	for from, count := range l.failures {
 		if count.isCurrent(now) {
@@ -91,7 +90,7 @@ func (l *Limiter) evict(now time.Time) {
 // isCurrent reports whether now is within the window. A window that starts in the future
 // is not current, because the clock was set back.
 func (c failureCount) isCurrent(now time.Time) bool {
-	return now.Sub(c.since) < Window && !now.Before(c.since)
+	return now.Sub(c.since) < signInWindow && !now.Before(c.since)
 }
 
 // networkOf returns the network that one peer controls: an IPv4 address or an IPv6 /64.

@@ -1,5 +1,4 @@
-// Package names finds names that look alike, so that no one is taken for someone else. It has no I/O.
-package names
+package auth
 
 import (
 	"strings"
@@ -24,10 +23,10 @@ var lookalikes = func() map[rune]rune {
 	return table
 }()
 
-// Skeleton returns a form of the name that is equal for names that look alike: in lower case,
+// skeletonOf returns a form of the name that is equal for names that look alike: in lower case,
 // without marks above and below letters and without typographic variants such as full-width letters,
 // with letters replaced by the Latin ones they look like.
-func Skeleton(name string) string {
+func skeletonOf(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(norm.NFKD.String(name)) {
 		switch {
@@ -41,9 +40,9 @@ func Skeleton(name string) string {
 	return strings.ReplaceAll(b.String(), "rn", "m")
 }
 
-// HasMixedScripts reports whether the letters of the name belong to more than one of the scripts
+// hasMixedScripts reports whether the letters of the name belong to more than one of the scripts
 // whose letters look alike.
-func HasMixedScripts(name string) bool {
+func hasMixedScripts(name string) bool {
 	var found *unicode.RangeTable
 	for _, r := range name {
 		for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu, unicode.Deseret} {
