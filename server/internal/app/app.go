@@ -33,7 +33,6 @@ import (
 	"github.com/hookback/hookback/server/internal/ratings"
 	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/redact"
-	"github.com/hookback/hookback/server/internal/reload"
 	"github.com/hookback/hookback/server/internal/requestdefaults"
 	"github.com/hookback/hookback/server/internal/safety"
 	"github.com/hookback/hookback/server/internal/sessions"
@@ -75,7 +74,7 @@ type App struct {
 	server     *httpapi.Server
 	presence   *stream.Presence
 	witness    *http.Client // connects as channels do
-	reloaders  reload.List
+	reloaders  reloaders
 
 	retentionClock retentionClock
 	signInLink     string // file with the link of the first person; empty: none
@@ -207,11 +206,11 @@ func (a *App) openFollowers(ctx context.Context, defaults *requestdefaults.Setti
 	if err != nil {
 		return err
 	}
-	a.reloaders = reload.List{
+	a.reloaders = reloaders{
 		"accounts": a.auth, "rules": a.hub, "channels": a.notifier, "address": a.reach,
 		"defaults": defaults, "limits": limits, "alert rules": alertRules,
 	}
-	a.store.ObservePolicy(a.reloaders.Reload)
+	a.store.ObservePolicy(a.reloaders.reload)
 	a.store.ObserveCurrent(func(isCurrent bool) { a.auth.SetStale(!isCurrent) })
 	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
 	a.traces, err = a.cfg.OTLP.newFollower(traces.Config{Store: a.store, Feed: a.feed, Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log}, portOf(a.listeners[0]))

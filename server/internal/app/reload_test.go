@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,7 +46,7 @@ func TestReload_FollowsSettingsOfAnotherHub(t *testing.T) {
 	require.NoError(t, a.store.SetReachSettings(ctx, control.ReachSettings{PublicURL: "https://hub.example.com"}, "ada"))
 	require.False(t, a.auth.IsLocked() || defaults.HasAny())
 
-	require.NoError(t, a.reloaders.Reload(ctx))
+	require.NoError(t, a.reloaders.reload(ctx))
 	require.True(t, a.auth.IsLocked() && a.auth.HasOwner())
 	require.True(t, defaults.HasAny())
 	require.Equal(t, 7, a.safety.Limits.Active().EqualFailures)
@@ -55,7 +57,7 @@ func TestReload_FollowsSettingsOfAnotherHub(t *testing.T) {
 
 	require.NoError(t, a.alerts.Rules.Create(ctx, control.AlertRule{Kind: "loop"}, "ada"))
 	require.NoError(t, otherAlerts.Create(ctx, control.AlertRule{Kind: "errors"}, "ada"), "computed from the stored rules")
-	require.NoError(t, a.reloaders.Reload(ctx))
+	require.NoError(t, a.reloaders.reload(ctx))
 	var ids []int64
 	for _, rule := range a.alerts.Rules.List() {
 		ids = append(ids, rule.ID)
@@ -69,8 +71,33 @@ func TestReload_FailsWithoutDatabase(t *testing.T) {
 	a, err := New(t.Context(), testConfig(t))
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
-	err = a.reloaders.Reload(t.Context())
+	err = a.reloaders.reload(t.Context())
 	for _, name := range []string{"accounts", "rules", "defaults", "limits", "alert rules", "address"} {
 		require.ErrorContains(t, err, "reload "+name)
+	}
+}
+
+type fakeReloader struct {
+	runs int
+	err  error
+}
+
+func (f *fakeReloader) Reload(context.Context) error {
+	f.runs++
+	return f.err
+}
+
+func TestReload_RunsAllAndReportsEachError(t *testing.T) {
+	t.Parallel()
+	ok, full, gone := &fakeReloader{}, &fakeReloader{err: errors.New("full")}, &fakeReloader{err: errors.New("gone")}
+	list := reloaders{"limits": full, "accounts": ok, "rules": gone}
+	err := list.reload(t.Context())
+	require.ErrorIs(t, err, full.err)
+	require.ErrorIs(t, err, gone.err)
+	require.ErrorContains(t, err, "reload rules: gone")
+	full.err, gone.err = nil, nil
+	require.NoError(t, list.reload(t.Context()))
+	for _, f := range []*fakeReloader{ok, full, gone} {
+		require.Equal(t, 2, f.runs)
 	}
 }

@@ -1,6 +1,4 @@
-// Package reload updates the state that a hub keeps in memory above the store after another hub has
-// changed it.
-package reload
+package app
 
 import (
 	"context"
@@ -9,19 +7,20 @@ import (
 	"sync"
 )
 
-// Reloader has state of the store in memory.
-type Reloader interface {
+// reloader has state of the store in memory.
+type reloader interface {
 	// Reload reads the state again and applies changes as changes of this hub. After an
 	// error it can be called again.
 	Reload(ctx context.Context) error
 }
 
-// List are the reloaders of a hub, by name.
-type List map[string]Reloader
+// reloaders update the state that the hub keeps in memory above the store after another hub has
+// changed it. They are listed by name.
+type reloaders map[string]reloader
 
-// Reload runs all reloaders at the same time, also if one of them fails. The caller repeats it after an
-// error.
-func (l List) Reload(ctx context.Context) error {
+// reload runs all reloaders at the same time, also if one of them fails. The caller repeats it after
+// an error.
+func (l reloaders) reload(ctx context.Context) error {
 	var mu sync.Mutex
 	var errs []error
 	var group sync.WaitGroup
