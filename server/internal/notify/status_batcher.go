@@ -1,8 +1,10 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,6 +96,31 @@ func (b *statusBatcher) publish(ctx context.Context, id schema.EventID) error {
 	if err != nil || len(notifications) == 0 {
 		return err
 	}
-	list, counts := store.SummarizeNotifications(notifications)
+	list, counts := summarize(notifications)
 	return b.notifier.Hub.SetNotifications(ctx, id, list, counts)
+}
+
+// summarize returns the newest notifications, and counts by state if some are left out.
+func summarize(notifications []store.Notification) (list []schema.Notification, counts *schema.NotificationCounts) {
+	slices.SortFunc(notifications, func(a, b store.Notification) int { return cmp.Compare(a.ID, b.ID) })
+	if len(notifications) > schema.MaxNotifications {
+		counts = &schema.NotificationCounts{}
+		for i := range notifications {
+			switch notifications[i].State {
+			case schema.NotificationQueued:
+				counts.Queued++
+			case schema.NotificationSent:
+				counts.Sent++
+			case schema.NotificationSuppressed:
+				counts.Suppressed++
+			case schema.NotificationFailed:
+				counts.Failed++
+			}
+		}
+		notifications = notifications[len(notifications)-schema.MaxNotifications:]
+	}
+	for i := range notifications {
+		list = append(list, notifications[i].Notification)
+	}
+	return list, counts
 }

@@ -1,9 +1,7 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -137,28 +135,3 @@ const (
 	ClaimCooldown              // the recipient got a notification through this channel within the cooldown
 	ClaimInFlight              // another notification to the recipient through this channel is being sent
 )
-
-// SummarizeNotifications returns the newest notifications, and counts by state if some are left out.
-func SummarizeNotifications(notifications []Notification) (list []schema.Notification, counts *schema.NotificationCounts) {
-	slices.SortFunc(notifications, func(a, b Notification) int { return cmp.Compare(a.ID, b.ID) })
-	if len(notifications) > schema.MaxNotifications {
-		counts = &schema.NotificationCounts{}
-		for i := range notifications {
-			switch notifications[i].State {
-			case schema.NotificationQueued:
-				counts.Queued++
-			case schema.NotificationSent:
-				counts.Sent++
-			case schema.NotificationSuppressed:
-				counts.Suppressed++
-			case schema.NotificationFailed:
-				counts.Failed++
-			}
-		}
-		notifications = notifications[len(notifications)-schema.MaxNotifications:]
-	}
-	for i := range notifications {
-		list = append(list, notifications[i].Notification)
-	}
-	return list, counts
-}
