@@ -7,7 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
-	"github.com/hookback/hookback/server/internal/reach/qrcode"
+	"github.com/hookback/hookback/server/internal/reach"
 )
 
 func (s *Server) freezeHandlers() map[string]fiber.Handler {
@@ -93,6 +93,6 @@ func (s *Server) createPairing(c *fiber.Ctx) error {
 		return err
 	}
 	link := public.PublicURL + "/#pair=" + code
-	image, err := qrcode.SVG(link)
+	image, err := reach.QRCode(link)
 	return replyJSON(c)(control.PairingCode{URL: link, QR: image, ExpiresAt: schema.Millis(expiresAt.UnixMilli())}, err)
 }

@@ -20,11 +20,8 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/filter"
-	"github.com/hookback/hookback/server/internal/httpapi/alertapi"
-	"github.com/hookback/hookback/server/internal/httpapi/defaultsapi"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
-	"github.com/hookback/hookback/server/internal/httpapi/policyapi"
 	"github.com/hookback/hookback/server/internal/httpapi/shareapi"
 	"github.com/hookback/hookback/server/internal/httpapi/telemetry"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -43,12 +40,13 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.mcpHandlers(),
 		s.ledgerHandlers(),
 		s.inboxHandlers(),
-		s.ruleHandlers(), s.policyHandlers(),
+		s.ruleHandlers(), s.policyHandlers(), s.alertHandlers(), s.requestDefaultHandlers(),
 		s.messageHandlers(), s.freezeHandlers(),
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
 		telemetry.New(s.Hub, caller, s.Metrics.recordTelemetry).Routes(),
-		s.claims.Handlers(identityOf), alertapi.Handlers(s.Alerts, identityOf), policyapi.Handlers(s.Studio, s.Hub, unmarshal), shareapi.Handlers(s.Shares, identityOf, s.linkTo), defaultsapi.Handlers(s.Defaults, identityOf),
+		s.claims.Handlers(identityOf),
+		shareapi.Handlers(s.Shares, identityOf, s.linkTo),
 	} {
 		maps.Copy(all, part)
 	}

@@ -139,7 +139,7 @@ func (s *Server) hitlStats(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if statsRange.Zone, err = query.ParseTimeZone(c.Query("tz")); err != nil {
+	if statsRange.Zone, err = parseTimeZone(c.Query("tz")); err != nil {
 		return err
 	}
 	if statsRange.Agents, err = queryAgents(c); err != nil {

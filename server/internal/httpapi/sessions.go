@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // containers have no time zone database; adds 450 KB to the binary
 
 	"github.com/gofiber/fiber/v2"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/hub"
-	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -57,7 +57,7 @@ func (s *Server) overview(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	zone, err := query.ParseTimeZone(c.Query("tz"))
+	zone, err := parseTimeZone(c.Query("tz"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Server) overview(c *fiber.Ctx) error {
 }
 
 func (s *Server) now(c *fiber.Ctx) error {
-	zone, err := query.ParseTimeZone(c.Query("tz"))
+	zone, err := parseTimeZone(c.Query("tz"))
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *Server) spend(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	zone, err := query.ParseTimeZone(c.Query("tz"))
+	zone, err := parseTimeZone(c.Query("tz"))
 	if err != nil {
 		return err
 	}
@@ -107,6 +107,16 @@ func (s *Server) spend(c *fiber.Ctx) error {
 
 func (s *Server) sessionFiles(c *fiber.Ctx) error {
 	return replyJSON(c)(s.Sessions.Files(c.UserContext(), sessionKey(c)))
+}
+
+// parseTimeZone returns the IANA time zone of that name, UTC for "". It rejects "Local",
+// because the hub's own zone means nothing to the client.
+func parseTimeZone(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, &schema.FieldError{Field: "tz", Detail: "must be an IANA time zone, such as Europe/Berlin"}
+	}
+	return zone, nil
 }
 
 // export streams a session as a file, page by page. Each page gets a full WriteTimeout.

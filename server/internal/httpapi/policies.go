@@ -12,9 +12,35 @@ import (
 
 func (s *Server) policyHandlers() map[string]fiber.Handler {
 	return map[string]fiber.Handler{
+		"GET " + history.PathPolicies:  s.policies,
+		"POST " + history.PathReplay:   s.replayPolicy,
 		"GET " + schema.PathPolicyLine: s.policyLine,
 		"GET " + schema.PathRiskyCalls: s.riskyCalls,
 	}
+}
+
+func (s *Server) policies(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Studio.Policies(c.UserContext()))
+}
+
+// replayPolicy compares the policy or the rule of a draft with the history.
+func (s *Server) replayPolicy(c *fiber.Ctx) error {
+	var d history.ReplayDraft
+	if err := unmarshal(c.Request().Body(), &d); err != nil {
+		return err
+	}
+	switch {
+	case (d.Rule == nil) == (d.Policy == ""):
+		return &schema.FieldError{Field: "policy", Detail: "or rule must be set, and not both"}
+	case d.Rule == nil:
+		return replyJSON(c)(s.Studio.Replay(c.UserContext(), &d))
+	}
+	release, err := s.Studio.Acquire(c.UserContext())
+	if err != nil {
+		return err
+	}
+	defer release()
+	return replyJSON(c)(s.Hub.ReplayRule(c.UserContext(), d.Rule))
 }
 
 func (s *Server) riskyCalls(c *fiber.Ctx) error {

@@ -1,5 +1,4 @@
-// Package qrcode draws QR codes.
-package qrcode
+package reach
 
 import (
 	"fmt"
@@ -8,11 +7,11 @@ import (
 	"rsc.io/qr"
 )
 
-// quiet is the width of the empty margin that scanners need, in modules.
-const quiet = 4
+// quietModules is the width of the empty margin that scanners need, in modules.
+const quietModules = 4
 
-// SVG returns text as a QR code: an SVG image, black on white.
-func SVG(text string) (string, error) {
+// QRCode returns text as a QR code: an SVG image, black on white.
+func QRCode(text string) (string, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
 		return "", fmt.Errorf("encode QR code: %w", err)
@@ -21,10 +20,10 @@ func SVG(text string) (string, error) {
 	for y := range code.Size {
 		for x := range code.Size {
 			if code.Black(x, y) {
-				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+quiet, y+quiet)
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+quietModules, y+quietModules)
 			}
 		}
 	}
-	size := code.Size + 2*quiet
+	size := code.Size + 2*quietModules
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path d="%s"/></svg>`, size, size, size, size, path.String()), nil
 }
