@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/internal/deadline"
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
@@ -50,8 +49,8 @@ func (a *askRun) run(ctx context.Context) {
 		receipt, err := a.client.postEvent(retryCtx, workCtx, a.body)
 		a.posted <- postResult{receipt.withSecret(a.event.HumanInTheLoop.RequestSecret), err}
 	})
-	limit := deadline.New(a.timeout, a.client.timings.grace)
-	defer limit.Stop()
+	limit := newDeadlineTimer(a.timeout, a.client.timings.grace)
+	defer limit.stop()
 	for {
 		select {
 		case <-a.pending.done:
@@ -62,14 +61,14 @@ func (a *askRun) run(ctx context.Context) {
 				return
 			}
 			a.markAccepted(p.eventReceipt)
-			limit.Restart() // the hub's timeout starts when it stores the question
+			limit.restart() // the hub's timeout starts when it stores the question
 			tasks.Go(func() {
 				defer a.recoverPanic()
 				a.pull(workCtx)
 			})
 		case update := <-a.pending.deadlineUpdates:
-			limit.Extend(update)
-		case <-limit.Expired():
+			limit.extend(update)
+		case <-limit.expired():
 			a.timeOut()
 			return
 		case <-ctx.Done():

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/hookback/hookback/agentclient/internal/deadline"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -19,9 +18,9 @@ type pendingAsk struct {
 	// this question, or the whole message if no hub is trusted. nil accepts everything.
 	verify func(context.Context, message) (message, error)
 
-	done            chan struct{}        // closed when the question is resolved
-	delivered       chan struct{}        // closed when Ask returns the decision
-	deadlineUpdates chan deadline.Update // holds the latest update only
+	done            chan struct{}       // closed when the question is resolved
+	delivered       chan struct{}       // closed when Ask returns the decision
+	deadlineUpdates chan deadlineUpdate // holds the latest update only
 
 	mu       sync.Mutex
 	id       schema.EventID // 0 until a hub assigned one
@@ -34,7 +33,7 @@ type pendingAsk struct {
 func newPendingAsk(event *schema.Event, f Fallback) *pendingAsk {
 	return &pendingAsk{
 		question: event.HumanInTheLoop, key: event.IdempotencyKey, fallback: f,
-		done: make(chan struct{}), delivered: make(chan struct{}), deadlineUpdates: make(chan deadline.Update, 1),
+		done: make(chan struct{}), delivered: make(chan struct{}), deadlineUpdates: make(chan deadlineUpdate, 1),
 	}
 }
 
