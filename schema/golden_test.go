@@ -23,7 +23,7 @@ import (
 
 // messageTypes are the types of goldens. A golden of Type[] holds several messages.
 var messageTypes = map[string]reflect.Type{
-	"RPC":             reflect.TypeFor[control.RPC](),
+	"RPC":             reflect.TypeFor[schema.RPC](),
 	"Event":           reflect.TypeFor[schema.Event](),
 	"HumanInTheLoop":  reflect.TypeFor[schema.HumanInTheLoop](),
 	"Status":          reflect.TypeFor[schema.Status](),
@@ -56,7 +56,7 @@ var messageTypes = map[string]reflect.Type{
 	"AutomaticPage":   reflect.TypeFor[history.AutomaticPage](),
 	"ImportedSession": reflect.TypeFor[history.ImportedSession](),
 	"SessionFiles":    reflect.TypeFor[history.SessionFiles](),
-	"OTLPResponse":    reflect.TypeFor[history.OTLPResponse](),
+	"OTLPResponse":    reflect.TypeFor[schema.OTLPResponse](),
 	"Control":         reflect.TypeFor[schema.Control](),
 	"Extend":          reflect.TypeFor[schema.Extend](),
 	"Me":              reflect.TypeFor[schema.Me](),
@@ -107,8 +107,8 @@ var messageTypes = map[string]reflect.Type{
 	"Channel":              reflect.TypeFor[schema.Channel](),
 	"ChannelDraft":         reflect.TypeFor[schema.ChannelDraft](),
 	"ChannelTestResult":    reflect.TypeFor[schema.ChannelTestResult](),
-	"ChatAccounts":         reflect.TypeFor[control.ChatAccounts](),
-	"ChatCode":             reflect.TypeFor[control.ChatCode](),
+	"ChatAccounts":         reflect.TypeFor[schema.ChatAccounts](),
+	"ChatCode":             reflect.TypeFor[schema.ChatCode](),
 	"NotificationSettings": reflect.TypeFor[schema.NotificationSettings](),
 
 	"CallReport":       reflect.TypeFor[schema.CallReport](),

@@ -12,8 +12,8 @@ type Rule struct {
 	Then string `json:"then" jsonschema:"enum=allow,enum=deny"`
 	Text string `json:"text"` // the whole rule as a plain sentence, written by the hub
 
-	// Scope is session for an allowance of the harmless and the unknown calls of its session, of every
-	// tool, and then Tool is empty. Other rules have none.
+	// Scope is session for an allowance: the rule answers the harmless and the unknown calls of its
+	// session, of every tool. Tool is empty then. Other rules have none.
 	Scope string `json:"scope,omitempty" jsonschema:"enum=session"`
 	// Scope of the rule: with Call, exactly this call of the tool; otherwise every call of Tool
 	// whose arguments meet all conditions of When.
@@ -71,9 +71,9 @@ const (
 	ThenDeny  = "deny"
 )
 
-// The lifetimes of rules.
+// DefaultRuleTTL is the default lifetime of a rule. AllowanceTTL is the lifetime of an allowance.
 const (
-	DefaultRuleTTL = 8 * time.Hour // unless the draft states one
+	DefaultRuleTTL = 8 * time.Hour
 	AllowanceTTL   = 15 * time.Minute
 )
 
@@ -85,7 +85,8 @@ const MaxConditions = 20
 // not answered unless ApplyNow is set.
 type RuleDraft struct {
 	From EventID `json:"from,omitempty"` // absent: from scratch, with the scope when or tool
-	// The calls of a rule from scratch. The reach states which of the last three; Cwd is absolute.
+	// The calls of a rule from scratch: Tool and, according to the reach, the application, the session
+	// and the absolute path of the project.
 	Tool      string `json:"tool,omitempty"`
 	SourceApp string `json:"source_app,omitempty"`
 	SessionID string `json:"session_id,omitempty"`

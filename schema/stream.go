@@ -10,8 +10,12 @@ type FrameType string
 
 // The message types of /stream. Only version 1 sends Initial. Version 1 sends no other types than
 // Initial and EventFrame.
+//
+// An Initial message is below 4 MiB. If the pending questions need more, the oldest are shortened: they
+// have questionTruncated, the start of the question, its type and its choices, and GET /events/:id
+// returns the complete question. With thousands of pending questions, the newest may be missing.
 const (
-	Initial     FrameType = "initial" // data: [Event]; once, on connect; below 4 MiB: if necessary the oldest pending questions are shortened
+	Initial     FrameType = "initial" // data: [Event]; once, on connect
 	EventFrame  FrameType = "event"   // data: Event
 	HelloFrame  FrameType = "hello"   // data: Hello; once, on connect
 	StatusFrame FrameType = "status"  // data: StatusChange

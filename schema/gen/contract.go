@@ -28,17 +28,17 @@ const (
 
 // messages are the root types. The definitions include all types that they refer to.
 var messages = []any{
-	control.RPC{}, schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
+	schema.RPC{}, schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, history.SearchResult{}, history.QuestionContext{},
-	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.ImportedSession{}, history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{}, history.OTLPResponse{},
+	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.ImportedSession{}, history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{}, schema.OTLPResponse{},
 	history.PolicyList{}, history.ReplayDraft{}, history.Replay{}, history.AutomaticPage{}, control.PolicyReport{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
 	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
 	inbox.HitlRequest{}, inbox.HitlPage{}, inbox.HitlVote{}, inbox.HitlCancel{}, inbox.HitlStats{},
 	inbox.Approval{}, inbox.ApproveCall{}, inbox.RejectCall{}, inbox.AgentApproval{},
-	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, control.ChatAccounts{}, control.ChatCode{}, schema.NotificationSettings{},
+	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.ChatAccounts{}, schema.ChatCode{}, schema.NotificationSettings{},
 	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
 	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{}, control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.RequestDefaults{}, control.Reach{}, control.ReachSettings{}, control.PairingCode{},
 	control.Claim{}, control.ClaimDraft{}, control.ClaimList{}, control.Alert{}, control.AlertList{}, control.AlertRule{}, control.AlertRuleList{}, control.Share{}, control.ShareDraft{}, control.SharedSession{},

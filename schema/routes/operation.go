@@ -123,17 +123,17 @@ var agents = []Route{
 	{
 		Method: "POST", Path: schema.PathOTLPLogs, Access: schema.AccessPost, Summary: "Receive OpenTelemetry logs",
 		Description: "Receives OpenTelemetry log records of coding agents (OTLP/HTTP as JSON or application/x-protobuf, plain or with gzip). Requests to models become events of their session.",
-		Response:    history.OTLPResponse{}, Returns: "accepted, at least in part",
+		Response:    schema.OTLPResponse{}, Returns: "accepted, at least in part",
 	},
 	{
 		Method: "POST", Path: schema.PathOTLPMetrics, Access: schema.AccessPost, Summary: "Receive OpenTelemetry metrics",
 		Description: "Receives OpenTelemetry metrics of coding agents (OTLP/HTTP as JSON or application/x-protobuf, plain or with gzip). Tokens and cost become events of their session.",
-		Response:    history.OTLPResponse{}, Returns: "accepted, at least in part",
+		Response:    schema.OTLPResponse{}, Returns: "accepted, at least in part",
 	},
 	{
-		Method: "POST", Path: history.PathOTLPTraces, Access: schema.AccessPost, Summary: "Count OpenTelemetry spans",
+		Method: "POST", Path: schema.PathOTLPTraces, Access: schema.AccessPost, Summary: "Count OpenTelemetry spans",
 		Description: "Counts and ignores the spans of an exporter that sends all signals to one address. Hooks report tool calls.",
-		Response:    history.OTLPResponse{}, Returns: "accepted and not stored",
+		Response:    schema.OTLPResponse{}, Returns: "accepted and not stored",
 	},
 	{
 		Method: "POST", Path: schema.PathClaudeCode, Access: schema.AccessPost, Summary: "Receive Claude Code's hooks",
@@ -165,7 +165,7 @@ var agents = []Route{
 			{"session", "session_id of this client's questions; default mcp"},
 			{"timeout", "timeout of this client's questions in seconds, unless a tool call sets one; default 300"},
 		},
-		Request: control.RPC{}, Response: control.RPC{}, Returns: "the response to the request", Also: map[int]string{202: "a notification was accepted"},
+		Request: schema.RPC{}, Response: schema.RPC{}, Returns: "the response to the request", Also: map[int]string{202: "a notification was accepted"},
 		Errors:   []error{schema.ErrNoRoute},
 		Examples: Examples{Request: []string{"v2.RPC.call"}, Response: []string{"v2.RPC.result", "v2.RPC.error"}},
 	},

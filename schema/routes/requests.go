@@ -2,7 +2,6 @@ package routes
 
 import (
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/inbox"
 )
@@ -140,17 +139,17 @@ var notifications = []Route{
 	{
 		Method: "GET", Path: schema.PathChatAccounts, Access: schema.AccessOwn, Summary: "List chat accounts",
 		Description: "Returns the chat accounts with which the signed-in person answers, and the bots of the hub that take answers.",
-		Response:    control.ChatAccounts{}, Returns: "the accounts",
+		Response:    schema.ChatAccounts{}, Returns: "the accounts",
 	},
 	{
 		Method: "POST", Path: schema.PathChatCodes, Access: schema.AccessOwn, Summary: "Create a code for a chat account",
 		Description: "Creates a code that links a chat account with the signed-in person, once and for ten minutes. It replaces the person's previous code. The account sends it to a bot of the hub in a private chat, as /start CODE.",
-		Request:     schema.Confirmation{}, Response: control.ChatCode{}, Returns: "the code", Errors: []error{schema.ErrProofRequired},
+		Request:     schema.Confirmation{}, Response: schema.ChatCode{}, Returns: "the code", Errors: []error{schema.ErrProofRequired},
 	},
 	{
 		Method: "DELETE", Path: schema.PathChatAccount, Access: schema.AccessOwn, Summary: "Unlink a chat account",
 		Description: "Removes the link of the account :account of the service :kind with the signed-in person. Its buttons decide nothing any more.",
-		Response:    control.ChatAccounts{}, Returns: "the remaining accounts",
+		Response:    schema.ChatAccounts{}, Returns: "the remaining accounts",
 	},
 	{
 		Method: "GET", Path: schema.PathMyNotifications, Access: schema.AccessOwn, Summary: "Read notification settings",

@@ -217,7 +217,7 @@ var matrixBodies = map[string]string{
 	schema.PathBatch:            `[{"source_app":"demo","session_id":"s1","hook_event_type":"Stop","payload":{}}]`,
 	schema.PathOTLPLogs:         `{}`,
 	schema.PathOTLPMetrics:      `{}`,
-	history.PathOTLPTraces:      `{}`,
+	schema.PathOTLPTraces:       `{}`,
 	schema.PathClaudeCode:       `{"hook_event_name":"Stop","session_id":"s1","cwd":"/home/dev/demo"}`,
 	schema.PathAsk:              `{"question":"Go?","source_app":"demo"}`,
 	schema.PathMCP:              `{}`,

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/history"
 )
 
 // logRecords returns an OTLP body with these Claude Code records, each a name and a session
@@ -108,10 +107,10 @@ func TestTelemetry_TakesProtobufAndGzip(t *testing.T) {
 func TestTelemetry_CountsSpans(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	resp, b := r.do("POST", history.PathOTLPTraces, `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"},{"name":"b"}]}]}]}`, "Content-Type", "application/json")
+	resp, b := r.do("POST", schema.PathOTLPTraces, `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"},{"name":"b"}]}]}]}`, "Content-Type", "application/json")
 	require.Equal(t, 200, resp.StatusCode, string(b))
 	require.JSONEq(t, `{"partialSuccess":{}}`, string(b))
-	resp, b = r.do("POST", history.PathOTLPTraces, "\x0a\x04\x12\x02\x12\x00", "Content-Type", "application/x-protobuf")
+	resp, b = r.do("POST", schema.PathOTLPTraces, "\x0a\x04\x12\x02\x12\x00", "Content-Type", "application/x-protobuf")
 	require.Equal(t, 200, resp.StatusCode)
 	require.Empty(t, b, "an empty message")
 	require.Zero(t, r.store.Head())
@@ -125,7 +124,7 @@ func TestTelemetry_IsBehindOriginGuard(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	body := logRecords([2]string{"api_request", "s1"})
-	for _, path := range []string{schema.PathOTLPLogs, schema.PathOTLPMetrics, history.PathOTLPTraces} {
+	for _, path := range []string{schema.PathOTLPLogs, schema.PathOTLPMetrics, schema.PathOTLPTraces} {
 		for name, c := range map[string]struct {
 			status  int
 			body    string

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/notify/chat"
 	"github.com/hookback/hookback/server/internal/notify/slack"
@@ -127,38 +126,38 @@ func (n *Notifier) sendRequest(ctx context.Context, bot *chat.Bot, m *message) e
 }
 
 // NewChatCode returns a code with which a person links a chat account, once.
-func (n *Notifier) NewChatCode(ctx context.Context, person string) (control.ChatCode, error) {
+func (n *Notifier) NewChatCode(ctx context.Context, person string) (schema.ChatCode, error) {
 	code, expires, err := n.codes.New(ctx, person, n.Clock())
-	return control.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}, err
+	return schema.ChatCode{Code: code, ExpiresAt: schema.Millis(expires.UnixMilli()), Bots: n.bots()}, err
 }
 
 // bots returns the bots that take answers, sorted.
-func (n *Notifier) bots() []control.ChatBot {
+func (n *Notifier) bots() []schema.ChatBot {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	list := []control.ChatBot{}
+	list := []schema.ChatBot{}
 	for _, w := range n.workers {
 		if w.bot != nil && w.bot.Stopped() == "" && w.bot.Name() != "" {
-			list = append(list, control.ChatBot{Kind: w.bot.Kind(), Name: w.bot.Name()})
+			list = append(list, schema.ChatBot{Kind: w.bot.Kind(), Name: w.bot.Name()})
 		}
 	}
-	slices.SortFunc(list, func(a, b control.ChatBot) int {
+	slices.SortFunc(list, func(a, b schema.ChatBot) int {
 		return cmp.Or(strings.Compare(b.Kind, a.Kind), strings.Compare(a.Name, b.Name))
 	})
 	return list
 }
 
 // ChatAccounts returns the chat accounts of a person, and the bots of the hub.
-func (n *Notifier) ChatAccounts(ctx context.Context, person string) (control.ChatAccounts, error) {
+func (n *Notifier) ChatAccounts(ctx context.Context, person string) (schema.ChatAccounts, error) {
 	stored, err := n.Store.ChatAccounts(ctx, person)
 	if err != nil {
-		return control.ChatAccounts{}, err
+		return schema.ChatAccounts{}, err
 	}
-	out := control.ChatAccounts{Accounts: []control.ChatAccount{}, Bots: n.bots()}
+	out := schema.ChatAccounts{Accounts: []schema.ChatAccount{}, Bots: n.bots()}
 	since, _ := n.Accounts.CreatedAt(person)
 	for _, a := range stored {
 		if !a.LinkedAt.Before(since) { // else it is of an earlier account of the same name
-			out.Accounts = append(out.Accounts, control.ChatAccount{Kind: a.Kind, Account: a.Account, Label: a.Label, LinkedAt: schema.Millis(a.LinkedAt.UnixMilli())})
+			out.Accounts = append(out.Accounts, schema.ChatAccount{Kind: a.Kind, Account: a.Account, Label: a.Label, LinkedAt: schema.Millis(a.LinkedAt.UnixMilli())})
 		}
 	}
 	return out, nil

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -49,7 +48,7 @@ type harness struct {
 }
 
 // chatCode returns a code of ada.
-func (h *harness) chatCode() control.ChatCode {
+func (h *harness) chatCode() schema.ChatCode {
 	code, err := h.NewChatCode(h.t.Context(), "ada")
 	require.NoError(h.t, err)
 	return code

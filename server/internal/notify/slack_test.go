@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/notify/notifytest"
 )
 
@@ -29,7 +28,7 @@ func TestSlack_PressAnswersAndMessageShowsIt(t *testing.T) {
 	require.Eventually(t, func() bool { return publicChannel(h, c).Bot == "hookback" }, time.Minute, time.Millisecond)
 	require.Equal(t, "slack://…", publicChannel(h, c).Address)
 	code := h.chatCode()
-	require.Equal(t, []control.ChatBot{{Kind: "slack", Name: "hookback"}}, code.Bots)
+	require.Equal(t, []schema.ChatBot{{Kind: "slack", Name: "hookback"}}, code.Bots)
 	fake.Say("U1", "im", code.Code)
 	require.Eventually(t, func() bool {
 		linked, err := h.ChatAccounts(t.Context(), "ada")

@@ -25,7 +25,6 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/control"
 )
 
 const mcpHelp = `hookback mcp [flags]
@@ -357,7 +356,7 @@ func (b *mcpBridge) replyError(m *rpcMessage, text string) {
 }
 
 func (b *mcpBridge) writeError(id json.RawMessage, code int, text string) {
-	message, err := json.Marshal(control.RPC{JSONRPC: "2.0", ID: id, Error: &control.RPCError{Code: code, Message: text}})
+	message, err := json.Marshal(schema.RPC{JSONRPC: "2.0", ID: id, Error: &schema.RPCError{Code: code, Message: text}})
 	if err != nil {
 		return // cannot happen: the id came from valid JSON
 	}

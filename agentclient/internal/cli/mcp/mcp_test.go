@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
-	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema"
 )
 
 // runMCPLines runs mcp in this process with the lines as stdin and returns the lines of stdout.
@@ -73,7 +73,7 @@ func TestMCP_ForwardsResponses(t *testing.T) {
 				require.JSONEq(t, c.want, lines[0])
 				return
 			}
-			var got control.RPC
+			var got schema.RPC
 			require.NoError(t, json.Unmarshal([]byte(lines[0]), &got))
 			require.NotNil(t, got.Error, lines[0])
 			require.Contains(t, got.Error.Message, c.wantError)
@@ -89,7 +89,7 @@ func TestMCP_SendsProtocolHeaders(t *testing.T) {
 		header := r.Header.Clone()
 		header.Set("Query", r.URL.RawQuery)
 		seen <- header
-		var m control.RPC
+		var m schema.RPC
 		_ = json.NewDecoder(r.Body).Decode(&m)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Mcp-Session-Id", "s-1")

@@ -2070,8 +2070,8 @@ export interface Rule {
   /** the whole rule as a plain sentence, written by the hub */
   text: string
   /**
-   * Scope is session for an allowance of the harmless and the unknown calls of its session, of every tool,
-   * and then Tool is empty. Other rules have none.
+   * Scope is session for an allowance: the rule answers the harmless and the unknown calls of its session,
+   * of every tool. Tool is empty then. Other rules have none.
    */
   scope?: 'session'
   /**
@@ -2114,7 +2114,10 @@ export interface Rule {
 export interface RuleDraft {
   /** absent: from scratch, with the scope when or tool */
   from?: EventID
-  /** The calls of a rule from scratch. The reach states which of the last three; Cwd is absolute. */
+  /**
+   * The calls of a rule from scratch: Tool and, according to the reach, the application, the session and
+   * the absolute path of the project.
+   */
   tool?: string
   source_app?: string
   session_id?: string

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/sessions/otlp"
@@ -50,7 +49,7 @@ func (h *Handlers) Routes() map[string]fiber.Handler {
 	return map[string]fiber.Handler{
 		"POST " + schema.PathOTLPLogs:    h.handler("logs", otlp.Logs, otlp.LogsProtobuf),
 		"POST " + schema.PathOTLPMetrics: h.handler("metrics", otlp.Metrics, otlp.MetricsProtobuf),
-		"POST " + history.PathOTLPTraces: h.handler("traces", otlp.Spans, otlp.SpansProtobuf),
+		"POST " + schema.PathOTLPTraces:  h.handler("traces", otlp.Spans, otlp.SpansProtobuf),
 	}
 }
 
@@ -102,13 +101,13 @@ func inflate(body []byte) ([]byte, error) {
 var errNotGzip error = &schema.FieldError{Detail: "must be compressed with gzip, its Content-Encoding"}
 
 func sendJSON(c *fiber.Ctx, signal string, rejected int) error {
-	var response history.OTLPResponse
+	var response schema.OTLPResponse
 	switch {
 	case rejected == 0:
 	case signal == "metrics":
-		response.PartialSuccess = history.PartialSuccess{RejectedDataPoints: rejected, ErrorMessage: noSessionMessage}
+		response.PartialSuccess = schema.PartialSuccess{RejectedDataPoints: rejected, ErrorMessage: noSessionMessage}
 	default:
-		response.PartialSuccess = history.PartialSuccess{RejectedLogRecords: rejected, ErrorMessage: noSessionMessage}
+		response.PartialSuccess = schema.PartialSuccess{RejectedLogRecords: rejected, ErrorMessage: noSessionMessage}
 	}
 	b, err := json.Marshal(response)
 	if err != nil {

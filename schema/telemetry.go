@@ -1,4 +1,4 @@
-package history
+package schema
 
 // PathOTLPTraces is the path of POST /v1/traces.
 const PathOTLPTraces = "/v1/traces"

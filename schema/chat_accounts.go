@@ -1,6 +1,4 @@
-package control
-
-import "github.com/hookback/hookback/schema"
+package schema
 
 // ChatAccounts is the body of GET /api/chat-accounts.
 type ChatAccounts struct {
@@ -16,15 +14,15 @@ type ChatBot struct {
 
 // ChatAccount is an account of a chat service with which a person answers.
 type ChatAccount struct {
-	Kind     string        `json:"kind" jsonschema:"enum=telegram,enum=slack"`
-	Account  string        `json:"account"` // the service's number of the account
-	Label    string        `json:"label"`   // the name that the account shows
-	LinkedAt schema.Millis `json:"linkedAt"`
+	Kind     string `json:"kind" jsonschema:"enum=telegram,enum=slack"`
+	Account  string `json:"account"` // the service's number of the account
+	Label    string `json:"label"`   // the name that the account shows
+	LinkedAt Millis `json:"linkedAt"`
 }
 
 // ChatCode is the body of POST /api/chat-accounts/codes: a code that links a chat account once.
 type ChatCode struct {
-	Code      string        `json:"code"` // sent to a bot: "/start CODE" in Telegram, CODE in Slack
-	ExpiresAt schema.Millis `json:"expiresAt"`
-	Bots      []ChatBot     `json:"bots"` // that take answers
+	Code      string    `json:"code"` // sent to a bot: "/start CODE" in Telegram, CODE in Slack
+	ExpiresAt Millis    `json:"expiresAt"`
+	Bots      []ChatBot `json:"bots"` // that take answers
 }
