@@ -123,10 +123,11 @@ func TestApprovals_GuardSubagentTools(t *testing.T) {
 	worker := agentclient.Guard(b.client, gate, refund.run, func(_ agentclient.ToolCall, r *agentclient.Request) {
 		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{AgentPath: []string{"supervisor", "refund worker"}}
 	})
-	supervisor := agentclient.Guard(b.client, gate, func(ctx context.Context, _ agentclient.ToolCall) (agentclient.QueueResult[string], error) {
-		r, err := worker(ctx, refundCall)
-		return r.Queue(), err
-	})
+	supervisor := agentclient.Guard(b.client, gate,
+		func(ctx context.Context, _ agentclient.ToolCall) (agentclient.QueueResult[string], error) {
+			r, err := worker(ctx, refundCall)
+			return r.Queue(), err
+		})
 	type both struct {
 		r   agentclient.Result[agentclient.QueueResult[string]]
 		err error

@@ -112,7 +112,10 @@ func TestGuard_ReportsExecutionToHub(t *testing.T) {
 			t.Parallel()
 			r := setupRealHub(t)
 			known, finish := make(chan schema.EventID, 1), make(chan struct{})
-			guarded := agentclient.Guard(r.client, policy.Always(), func(context.Context, agentclient.ToolCall) (string, error) { <-finish; return "", failure },
+			guarded := agentclient.Guard(r.client, policy.Always(), func(context.Context, agentclient.ToolCall) (string, error) {
+				<-finish
+				return "", failure
+			},
 				func(_ agentclient.ToolCall, q *agentclient.Request) {
 					q.OnWaiting = func(w agentclient.WaitStatus) { known <- w.EventID }
 				})

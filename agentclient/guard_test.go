@@ -287,7 +287,9 @@ func TestGuard_PassesToolErrorsAndPanics(t *testing.T) {
 	require.Equal(t, agentclient.Ran, r.Status)
 	require.Equal(t, "did refund", r.Output)
 	require.PanicsWithValue(t, "boom", func() {
-		_, _ = agentclient.Guard(c, policy.Never(), func(context.Context, agentclient.ToolCall) (int, error) { panic("boom") })(testContext(t), refundCall)
+		_, _ = agentclient.Guard(c, policy.Never(), func(context.Context, agentclient.ToolCall) (int, error) {
+			panic("boom")
+		})(testContext(t), refundCall)
 	})
 }
 
@@ -384,7 +386,9 @@ func TestGuard_AppliesAnswersOfRealHub(t *testing.T) {
 		require.NoError(t, g.err)
 		test.check(g)
 	}
-	late := agentclient.Guard(r.client, policy.Always(), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) { q.Timeout = time.Second })
+	late := agentclient.Guard(r.client, policy.Always(), do.run, func(_ agentclient.ToolCall, q *agentclient.Request) {
+		q.Timeout = time.Second
+	})
 	g := <-callGuarded(r.ctx, late, refundCall)
 	require.NoError(t, g.err)
 	require.Equal(t, agentclient.Unanswered, g.Status)

@@ -226,7 +226,8 @@ func (c *Client) CheckHub(ctx context.Context, hub string) error {
 		return &sealError{"The hub at " + hub + " has no key. " + c.remedy(trust)}
 	case err != nil:
 		return transport.CallerError(err)
-	case slices.ContainsFunc(trust.Pins(), isPinned) || pins.Follow(trust, rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
+	case slices.ContainsFunc(trust.Pins(), isPinned) ||
+		pins.Follow(trust, rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
 		return nil
 	default:
 		return &sealError{"The hub at " + hub + " has an unknown key (" + pin.KeyID() + "). " + c.remedy(trust)}

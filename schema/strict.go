@@ -48,7 +48,8 @@ func (q *HumanInTheLoop) validateMembers() error {
 func CheckEventMember(name string) error {
 	const question = "humanInTheLoop"
 	// The first test is cheap: it runs for every member of every event.
-	if len(name) < len(question) || name[0]|0x20 != 'h' || name[len(name)-1]|0x20 != 'p' || object.FoldName(name) != object.FoldName(question) {
+	if len(name) < len(question) || name[0]|0x20 != 'h' || name[len(name)-1]|0x20 != 'p' ||
+		object.FoldName(name) != object.FoldName(question) {
 		return nil
 	}
 	return invalid(name, "is not a member of an event; use "+question)

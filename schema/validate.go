@@ -79,7 +79,8 @@ func ValidateName(field, value string) error {
 // Validate checks a question. It does not apply the dial policy: a hub stores a question with a
 // forbidden address and shows its delivery as blocked.
 func (q *HumanInTheLoop) Validate() error {
-	err := firstError(q.validateMembers, q.validateText, q.validateKind, q.validateTimes, q.validateEnums, q.validateRecipients, q.validateQuestions, q.validateAddress, q.validateSecrets)
+	err := firstError(q.validateMembers, q.validateText, q.validateKind, q.validateTimes, q.validateEnums,
+		q.validateRecipients, q.validateQuestions, q.validateAddress, q.validateSecrets)
 	if err != nil {
 		return object.Wrap("humanInTheLoop", err)
 	}

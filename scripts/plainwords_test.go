@@ -352,7 +352,8 @@ func goPassages(f goFile) (all []passage) {
 			return n.Tag == nil // a tag is not a message
 		case *ast.BasicLit:
 			text, err := strconv.Unquote(n.Value)
-			if n.Kind == token.STRING && err == nil && len(letters.FindAllString(text, minMessageWords)) == minMessageWords && !sqlKeyword.MatchString(text) {
+			if n.Kind == token.STRING && err == nil &&
+				len(letters.FindAllString(text, minMessageWords)) == minMessageWords && !sqlKeyword.MatchString(text) {
 				all = append(all, passage{"messages", f.name, f.fset.Position(n.Pos()).Line, mask(text, quotedText)})
 			}
 		}

@@ -24,6 +24,7 @@ const (
 	maxFunctionLines = 80 // tables not counted
 	p95FunctionLines = 45
 	maxParameters    = 4
+	maxLineColumns   = 140 // literals not counted
 	linesByInterface = 1000
 )
 
@@ -135,6 +136,60 @@ func (f goFile) tableLines(function *ast.FuncDecl) (n int) {
 		return false
 	})
 	return n
+}
+
+func TestStyle_LinesAreNarrow(t *testing.T) {
+	t.Parallel()
+	var wide []string
+	for _, f := range goFiles(t) {
+		for i, n := range f.columns() {
+			if n > maxLineColumns {
+				wide = append(wide, fmt.Sprintf("%s:%d has %d columns", f.name, i+1, n))
+			}
+		}
+	}
+	require.Empty(t, wide, "break them after an operator or a comma")
+}
+
+// columns returns the width of each line. A tab counts 4. Strings, struct tags, tables and other
+// composite literals count 0, as do the spaces that align comments and the examples in comments.
+func (f goFile) columns() (widths []int) {
+	isLiteral := make([]bool, len(f.text))
+	mark := func(from, to token.Pos) {
+		for i := f.fset.Position(from).Offset; i < f.fset.Position(to).Offset; i++ {
+			isLiteral[i] = true
+		}
+	}
+	ast.Inspect(f.ast, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			mark(n.Lbrace, n.End())
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				mark(n.Pos(), n.End())
+			}
+		}
+		return true
+	})
+	offset := 0
+	for line := range bytes.Lines(f.text) {
+		width := 0
+		for i, r := range string(line) {
+			switch {
+			case isLiteral[offset+i] || r == '\n' || r == ' ' && i > 0 && line[i-1] == ' ':
+			case r == '\t':
+				width += 4
+			default:
+				width++
+			}
+		}
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("//\t")) {
+			width = 0
+		}
+		widths = append(widths, width)
+		offset += len(line)
+	}
+	return widths
 }
 
 func TestStyle_InterfacesAreRare(t *testing.T) {

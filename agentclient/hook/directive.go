@@ -39,7 +39,8 @@ func (c *Call) Apply(d *control.Directive, v Verdict) Verdict {
 // matches reports whether the grant is for exactly this call. A call that is not known completely
 // matches none: a person could have approved a smaller one that is equal to the known part.
 func (c *Call) matches(g *control.Grant) bool {
-	return c.Tool != nil && !c.Truncated && !c.Event.PayloadSanitized && g.Digest != "" && g.Digest == control.Digest(c.Tool.Name, c.Tool.Arguments)
+	return c.Tool != nil && !c.Truncated && !c.Event.PayloadSanitized &&
+		g.Digest != "" && g.Digest == control.Digest(c.Tool.Name, c.Tool.Arguments)
 }
 
 // freezeVerdict denies the call and, where the agent can, ends its turn.

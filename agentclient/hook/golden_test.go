@@ -216,7 +216,8 @@ func formatReply(r hook.Reply) string {
 
 // quoteControl quotes s if it has control characters or surrounding white space.
 func quoteControl(s string) string {
-	if quoted := fmt.Sprintf("%q", s); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) || s != strings.TrimSpace(s) {
+	if quoted := fmt.Sprintf("%q", s); strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) ||
+		s != strings.TrimSpace(s) {
 		return quoted
 	}
 	return s

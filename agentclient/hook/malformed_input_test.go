@@ -95,7 +95,8 @@ func TestRender_OnlyAllowApproves(t *testing.T) {
 		require.NoError(t, err, path)
 		for _, v := range sampleVerdicts(&c) {
 			stdout := string(agent.Agent.Render(&c, v).Stdout)
-			approves := strings.Contains(stdout, `"allow"`) || strings.Contains(stdout, `"once"`) || strings.Contains(stdout, `"always"`) || strings.Contains(stdout, `"answers"`) || strings.Contains(stdout, `"overrideInput"`)
+			approves := strings.Contains(stdout, `"allow"`) || strings.Contains(stdout, `"once"`) || strings.Contains(stdout, `"always"`) ||
+				strings.Contains(stdout, `"answers"`) || strings.Contains(stdout, `"overrideInput"`)
 			if v.Effect != hook.Allow {
 				require.False(t, approves, "%s: %q approves: %s", path, v.Effect, stdout)
 			}

@@ -46,7 +46,8 @@ func (c *Call) adaptVerdict(v Verdict) Verdict {
 }
 
 func (c *Call) adaptAllow(v Verdict) Verdict {
-	if isObject(v.Arguments) && c.args != nil && bytes.Equal(textform.CanonicalJSON(decodeMembers(v.Arguments)), textform.CanonicalJSON(c.args)) {
+	if isObject(v.Arguments) && c.args != nil &&
+		bytes.Equal(textform.CanonicalJSON(decodeMembers(v.Arguments)), textform.CanonicalJSON(c.args)) {
 		v.Arguments = nil // not an edit
 	}
 	switch {

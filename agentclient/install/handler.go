@@ -69,7 +69,8 @@ func (a *agentConfig) buildEntry(e event, o Options, windows bool) jsonc.Fields 
 
 // canEnforce reports whether an entry for the event can block calls while the hook can't run.
 func (f *handlerFormat) canEnforce(e event) bool {
-	return e.mode != observe && (f.failsClosed || f.enforceMember != "" && (f.enforceEvents == nil || slices.Contains(f.enforceEvents, e.name)))
+	return e.mode != observe &&
+		(f.failsClosed || f.enforceMember != "" && (f.enforceEvents == nil || slices.Contains(f.enforceEvents, e.name)))
 }
 
 // isEnforced reports whether a handler blocks calls while the hook can't run.

@@ -227,7 +227,8 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 
 // hasValue reports whether v equals value or is a list that contains it.
 func hasValue(v *hujson.Value, value string) bool {
-	return jsonc.Minify(v) == value || v.Value.Kind() == '[' && slices.ContainsFunc(jsonc.Members(v), func(m jsonc.Member) bool { return jsonc.Minify(m.Value) == value })
+	return jsonc.Minify(v) == value ||
+		v.Value.Kind() == '[' && slices.ContainsFunc(jsonc.Members(v), func(m jsonc.Member) bool { return jsonc.Minify(m.Value) == value })
 }
 
 // Version runs the agent's program to get its version, and returns the oldest version

@@ -236,7 +236,8 @@ func joinWords(words []string, windows bool) string {
 
 func quoteWord(w string, windows bool) string {
 	special := func(r rune) bool {
-		return r >= 0x80 || !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+~*?[]^!#", r) || windows && r == '\\')
+		return r >= 0x80 ||
+			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+~*?[]^!#", r) || windows && r == '\\')
 	}
 	switch {
 	case w != "" && !strings.ContainsFunc(w, special):

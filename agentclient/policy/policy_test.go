@@ -148,7 +148,9 @@ func TestPolicyFile_MatchesNameAndAlias(t *testing.T) {
 		"bash": "deny ", "SHELL": "deny ", // deny ignores case, allow does not
 		"Вash": " ", "Bas": " ", "Bashh": " ", // the first one starts with a Cyrillic В
 	} {
-		require.Equal(t, want, fmt.Sprintf("%s %s", mustParsePolicy(t, singleRulePolicy(tool, "deny")).Evaluate(codex).Effect, mustParsePolicy(t, singleRulePolicy(tool, "allow")).Evaluate(codex).Effect), "%s", tool)
+		require.Equal(t, want,
+			fmt.Sprintf("%s %s", mustParsePolicy(t, singleRulePolicy(tool, "deny")).Evaluate(codex).Effect,
+				mustParsePolicy(t, singleRulePolicy(tool, "allow")).Evaluate(codex).Effect), "%s", tool)
 	}
 }
 

@@ -124,7 +124,8 @@ func (r *fileParser) newRunsTest(n, option *Value, forAllow bool) (test Test) {
 	var names []string
 	if option != nil {
 		var ok bool
-		if names, ok = option.words(); !ok || len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "-") == "" }) {
+		if names, ok = option.words(); !ok || len(names) == 0 ||
+			slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "-") == "" }) {
 			r.addProblem(option.offset, `option requires a list of names, such as ["r", "recursive"]`)
 			return Test{}
 		}

@@ -83,7 +83,8 @@ func FuzzOptions_Cover(f *testing.F) {
 				continue
 			}
 			require.Contains(t, sourceWords, w)
-			if w == "--" && !slices.ContainsFunc(sourceWords[slices.Index(sourceWords, "--")+1:], func(s string) bool { return IsOption(s, false) }) {
+			if w == "--" &&
+				!slices.ContainsFunc(sourceWords[slices.Index(sourceWords, "--")+1:], func(s string) bool { return IsOption(s, false) }) {
 				break
 			}
 		}

@@ -67,7 +67,8 @@ func Peer(conn net.Conn) (uid uint32, pid int, err error) {
 
 func getsockopt(fd uintptr, option int, value unsafe.Pointer, size uintptr) error {
 	length := uint32(size)
-	_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, solLocal, uintptr(option), uintptr(value), uintptr(unsafe.Pointer(&length)), 0)
+	_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, solLocal,
+		uintptr(option), uintptr(value), uintptr(unsafe.Pointer(&length)), 0)
 	if errno != 0 {
 		return errno
 	}

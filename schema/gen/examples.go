@@ -57,7 +57,8 @@ func examplesFor(goldens []golden, names []string, body any) map[string]example 
 	all := map[string]example{}
 	for _, kind := range kindsOf(typ) {
 		for _, g := range goldens {
-			isExample := g.kind == kind && !strings.HasSuffix(g.name, ".echo") && !slices.ContainsFunc(uncheckedGoldens, func(end string) bool { return strings.HasSuffix(g.name, end) })
+			isExample := g.kind == kind && !strings.HasSuffix(g.name, ".echo") &&
+				!slices.ContainsFunc(uncheckedGoldens, func(end string) bool { return strings.HasSuffix(g.name, end) })
 			if isExample && len(all) < maxExamples {
 				_, label, _ := strings.Cut(g.name, g.kind+".")
 				value := g.json

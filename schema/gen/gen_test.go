@@ -104,7 +104,9 @@ func TestOpenAPI_DescribesEveryRoute(t *testing.T) {
 		}
 		for _, name := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
 			if trimmed := strings.Trim(name, "{}"); trimmed != name {
-				require.True(t, slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == trimmed && p.In == "path" && p.Required }), path)
+				require.True(t, slices.ContainsFunc(op.Parameters, func(p parameter) bool {
+					return p.Name == trimmed && p.In == "path" && p.Required
+				}), path)
 			}
 		}
 		require.NotEmpty(t, op.Summary, path)

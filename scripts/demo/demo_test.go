@@ -86,7 +86,8 @@ func (p *responder) freezes() []control.Freeze {
 // resumeAll lifts every freeze.
 func (p *responder) resumeAll() {
 	for _, f := range p.freezes() {
-		req, err := http.NewRequestWithContext(p.t.Context(), http.MethodDelete, p.hub+strings.Replace(control.PathFreeze, ":id", strconv.FormatInt(f.ID, 10), 1), nil)
+		req, err := http.NewRequestWithContext(p.t.Context(), http.MethodDelete,
+			p.hub+strings.Replace(control.PathFreeze, ":id", strconv.FormatInt(f.ID, 10), 1), nil)
 		require.NoError(p.t, err)
 		res, err := p.client.Do(req)
 		require.NoError(p.t, err)

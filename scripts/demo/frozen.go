@@ -107,7 +107,8 @@ func (a *agent) lift(ctx context.Context, id int64) {
 	defer cancel()
 	isActive, err := a.isFrozen(ctx, id)
 	if err == nil && isActive {
-		if err = a.callHub(ctx, http.MethodDelete, strings.Replace(control.PathFreeze, ":id", strconv.FormatInt(id, 10), 1), nil, nil); err == nil {
+		if err = a.callHub(ctx, http.MethodDelete,
+			strings.Replace(control.PathFreeze, ":id", strconv.FormatInt(id, 10), 1), nil, nil); err == nil {
 			a.log("lifted its own freeze")
 		}
 	}

@@ -115,7 +115,8 @@ func (s *crowdScenario) run(ctx context.Context) error {
 		}
 		grown := after - before
 		fmt.Fprintf(s.out, "crowd %s: %d connections, %d refused with 503, %d closed; owner's answer p99 %.1f ms alone, %.1f ms with them (%.2f×); hook: %s; hub grew by %.1f MiB\n",
-			kind, crowdSize, result.refused, result.closed, milliseconds(idle), milliseconds(beside), float64(beside)/float64(idle), decision, float64(grown)/(1<<20))
+			kind, crowdSize, result.refused, result.closed, milliseconds(idle), milliseconds(beside),
+			float64(beside)/float64(idle), decision, float64(grown)/(1<<20))
 		if grown > crowdMemory {
 			return fmt.Errorf("the hub grew by %d bytes, more than %d", grown, crowdMemory)
 		}

@@ -85,7 +85,8 @@ func ioRun(ctx context.Context, at workspace) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(hub.kill(), disk.detach(ctx), disk.attach(ctx), hub.start(ctx), acked.verify(ctx, hub), hub.checkDatabase(ctx)); err != nil {
+	if err := errors.Join(hub.kill(), disk.detach(ctx), disk.attach(ctx), hub.start(ctx),
+		acked.verify(ctx, hub), hub.checkDatabase(ctx)); err != nil {
 		return fmt.Errorf("after a failed write: %w", err)
 	}
 	fmt.Fprintf(at.out, "io: a write failed, events were refused after %d ms, and the next hub has all %d\n", took.Milliseconds(), len(acked))

@@ -87,7 +87,8 @@ func (s *killScenario) execute(ctx context.Context, out io.Writer) error {
 	faults, err := s.run(ctx, out)
 	err = errors.Join(err, s.verify(ctx), s.verifyUndoChecks())
 	fmt.Fprintf(out, "%s: %d faults, %d questions of %d agents, %d correct answers, %d wrong, %d with an undo window, %d undone, %d other events, in %.1f s\n",
-		s.name, faults, s.questions.Load(), s.Agents, s.answered.Load(), s.wrong.Load(), s.inUndoWindow.Load(), s.undone(), len(s.events), time.Since(began).Seconds())
+		s.name, faults, s.questions.Load(), s.Agents, s.answered.Load(), s.wrong.Load(),
+		s.inUndoWindow.Load(), s.undone(), len(s.events), time.Since(began).Seconds())
 	return err
 }
 

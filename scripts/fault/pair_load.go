@@ -14,7 +14,9 @@ import (
 )
 
 // pairLoad runs the questions and answers of the kill run on two hubs, with other faults.
-func pairLoad(ctx context.Context, name string, at workspace, l load, strike func(ctx context.Context, p *pair, s *killScenario) error) (err error) {
+func pairLoad(
+	ctx context.Context, name string, at workspace, l load, strike func(ctx context.Context, p *pair, s *killScenario) error,
+) (err error) {
 	p, err := at.startPair(ctx)
 	if err != nil {
 		return err

@@ -115,7 +115,8 @@ func TestTestRequest_IsNotCounted(t *testing.T) {
 	require.Eventually(t, func() bool { return testStatus(t, hub, id).Execution.IsOver() }, waitLimit, 20*time.Millisecond)
 	post(t, hub.URL()+schema.PathEvents, `{"source_app": "other", "session_id": "s", "hook_event_type": "PreToolUse", "tool_name": "Bash", "payload": {"tool_input": {"command": "rm -rf /"}}}`)
 	require.Eventually(t, func() bool { // the followers have seen everything before it
-		return strings.Contains(read(schema.PathSessions), "other") && strings.Contains(read(schema.PathRiskyCalls), "other") && strings.Contains(read(schema.PathOverview), "other")
+		return strings.Contains(read(schema.PathSessions), "other") &&
+			strings.Contains(read(schema.PathRiskyCalls), "other") && strings.Contains(read(schema.PathOverview), "other")
 	}, waitLimit, 20*time.Millisecond)
 	for _, path := range []string{
 		schema.PathSessions, schema.PathRiskyCalls, schema.PathOverview, schema.PathFilterOptions, inbox.PathHitlStats,

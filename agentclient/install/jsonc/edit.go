@@ -305,7 +305,8 @@ func (d *Document) cutClosingExtra(c *hujson.Value, path []string, t *Insertion)
 	// insertMember added a line break and the indentation of the closing bracket.
 	line, _, found := strings.Cut(string(closing), "\n")
 	added := len(line) + 1 + len(indentAt(d.content, c.StartOffset))
-	if !containsPath(t.ExpandedPaths, path) || !found || strings.TrimSuffix(line, "\r") != "" || added > len(closing) || !isBlank(closing[:added]) {
+	if !containsPath(t.ExpandedPaths, path) || !found || strings.TrimSuffix(line, "\r") != "" ||
+		added > len(closing) || !isBlank(closing[:added]) {
 		return closing
 	}
 	return closing[added:]

@@ -104,7 +104,8 @@ type message struct {
 }
 
 // readLine returns who wrote the message in the line, "assistant" or "user", and its text. The role
-// "last-prompt" is a copy of the newest prompt, anywhere after it. The text is empty for lines without a message and for text that the agent's program wrote in the user's name.
+// "last-prompt" is a copy of the newest prompt, anywhere after it. The text is empty for lines without
+// a message and for text that the agent's program wrote in the user's name.
 func readLine(b []byte) (role, text string) {
 	var l line
 	if json.Unmarshal(b, &l) != nil || l.Meta || l.Summary || l.Sidechain {

@@ -31,7 +31,8 @@ func Harmless(words []string, dir WorkingDir) bool {
 		}
 	}
 	return slices.ContainsFunc(rows, func(r harmlessRow) bool {
-		return len(r.subcommands) == longest && len(args) >= longest && slices.Equal(args[:longest], r.subcommands) && r.matches(args[longest:], dir)
+		return len(r.subcommands) == longest && len(args) >= longest &&
+			slices.Equal(args[:longest], r.subcommands) && r.matches(args[longest:], dir)
 	})
 }
 

@@ -171,7 +171,8 @@ func SecretFileKind(p string) SecretKind {
 		slices.Contains(keyExtensions, ext),
 		ext == ".key" && len(base) > 4,
 		under(".ssh") && !slices.Contains([]string{"config", "known_hosts", "*.pub"}, base),
-		base == "credentials" && (under(".aws") || under(".git") || under(".gem") || under(".cargo")), under(".aws") && base == "config", under("gh") && base == "hosts.yml", under(".gnupg"), under(".kube") && base == "config", under(".docker") && base == "config.json",
+		base == "credentials" && (under(".aws") || under(".git") || under(".gem") || under(".cargo")), under(".aws") && base == "config",
+		under("gh") && base == "hosts.yml", under(".gnupg"), under(".kube") && base == "config", under(".docker") && base == "config.json",
 		under("gcloud") && (strings.Contains(base, "credential") || strings.HasSuffix(base, ".db")),
 		under(".azure") && strings.Contains(base, "token"),
 		isServiceKey(base), p == "/proc/self/environ":

@@ -19,7 +19,8 @@ const maxProgramPath = 4 << 10
 // ProgramName returns the canonical name of a program: its base name without an extension or a
 // version. With windows set, backslashes separate and case does not count.
 func ProgramName(word string, windows bool) string {
-	word = word[max(0, len(word)-maxProgramPath):] // a nested command can repeat a very long word at every depth, so its length must not matter
+	// A nested command can repeat a very long word at every depth, so its length must not matter.
+	word = word[max(0, len(word)-maxProgramPath):]
 	if windows || len(word) > 2 && word[1] == ':' {
 		word = strings.ToLower(strings.ReplaceAll(word, `\`, "/"))
 	}

@@ -412,7 +412,8 @@ func (a *App) printGreeting(ctx context.Context) {
 %s  Try it      %sgo run ./agentclient/cmd/hookback ask "May I delete ./build?"
 
 Press Ctrl-C to stop.
-`, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.databaseName(), a.busHint(), a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
+`, a.dashboardURL(), a.ownerSignInHint(ctx), a.socketHint(), a.cfg.databaseName(),
+		a.busHint(), a.store.Identity().ID(), a.localAccessHint(), a.clientHint())
 }
 
 // printReady prints one line of JSON, with which the program that started the hub can open its page.

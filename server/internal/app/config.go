@@ -218,11 +218,13 @@ func (cfg Config) check() error {
 	}
 	for _, origin := range cfg.AllowOrigins {
 		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || strings.Contains(origin, "*") {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+			strings.Trim(u.Path, "/") != "" || u.User != nil || strings.Contains(origin, "*") {
 			return fmt.Errorf("-allow-origin %s: must be one origin, such as http://localhost:5173", origin)
 		}
 	}
-	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" &&
+		(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("-public-url %s: must be the address of the dashboard, such as https://hub.example.com", cfg.PublicURL)
 	}
 	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), checkWitness(cfg.Witness), cfg.OTLP.check()); err != nil {

@@ -44,7 +44,8 @@ func (s *Service) Challenge(ctx context.Context, caller Identity, answer AnswerD
 	nonce := make([]byte, 32)
 	_, _ = rand.Read(nonce) // never fails: the runtime aborts the program instead
 	challenge := sign.PasskeyChallenge(answer, nonce, caller.Name)
-	assertion, session, err := party.BeginLogin(user, webauthn.WithChallenge(challenge), webauthn.WithUserVerification(protocol.VerificationRequired))
+	assertion, session, err := party.BeginLogin(user, webauthn.WithChallenge(challenge),
+		webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return options, err
 	}
@@ -67,7 +68,9 @@ func assertionError(why string) error {
 // VerifyAssertion checks that proof is a passkey assertion by the caller for exactly this
 // answer, and returns it in the form that can be verified later, without the text that was
 // signed. The challenge is used up even if the answer fails later.
-func (s *Service) VerifyAssertion(ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest) (verified sign.PasskeyProof, err error) {
+func (s *Service) VerifyAssertion(
+	ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest,
+) (verified sign.PasskeyProof, err error) {
 	if _, ok := s.relyingParty(caller); !ok {
 		return verified, &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
 	}

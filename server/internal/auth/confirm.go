@@ -37,7 +37,9 @@ func (s *Service) confirm(ctx context.Context, caller Identity, a schema.Credent
 }
 
 // tryConfirm is confirm, and reports whether a passkey confirmed the action.
-func (s *Service) tryConfirm(ctx context.Context, caller Identity, a schema.CredentialAction, proof json.RawMessage) (confirmed bool, err error) {
+func (s *Service) tryConfirm(
+	ctx context.Context, caller Identity, a schema.CredentialAction, proof json.RawMessage,
+) (confirmed bool, err error) {
 	s.refresh() // a passkey that was added at another hub is needed here, too
 	at, ok := s.relyingParty(caller)
 	if !ok || len(s.current.Load().passkeysOf(caller.Name)) == 0 {

@@ -201,7 +201,8 @@ func (s *Service) NewPasskey(ctx context.Context, proof json.RawMessage, caller 
 	if err != nil {
 		return options, err
 	}
-	creation, session, err := party.BeginRegistration(user, webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()))
+	creation, session, err := party.BeginRegistration(user,
+		webauthn.WithExclusions(webauthn.Credentials(user.WebAuthnCredentials()).CredentialDescriptors()))
 	if err != nil {
 		return options, err
 	}
@@ -261,7 +262,9 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, cal
 }
 
 // verifyRegistration checks a new credential against the pending registration.
-func (s *Service) verifyRegistration(ctx context.Context, user *passkeyUser, at RelyingParty, raw json.RawMessage) (*webauthn.Credential, error) {
+func (s *Service) verifyRegistration(
+	ctx context.Context, user *passkeyUser, at RelyingParty, raw json.RawMessage,
+) (*webauthn.Credential, error) {
 	var registration ceremony
 	isPending, err := s.flows.Take(ctx, flows.Key{Kind: registrations, Secret: user.name}, &registration)
 	if err != nil {

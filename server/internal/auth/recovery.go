@@ -14,7 +14,9 @@ import (
 // CreateSignInLink returns a one-time code that signs name in, and voids earlier ones. People
 // create one for themselves in a signed-in browser, with a passkey if they have one. Admins create
 // one for a person who has not signed in yet: a link for anyone else would be their identity.
-func (s *Service) CreateSignInLink(ctx context.Context, name string, proof json.RawMessage, caller Identity) (person schema.Person, code string, err error) {
+func (s *Service) CreateSignInLink(
+	ctx context.Context, name string, proof json.RawMessage, caller Identity,
+) (person schema.Person, code string, err error) {
 	if err := s.Check(schema.AccessOwn, caller); err != nil {
 		return person, "", err
 	}

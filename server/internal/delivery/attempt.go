@@ -268,7 +268,9 @@ func (d *Dispatcher) refusalDelay(attempts int) time.Duration {
 
 // applyDelivery stores the delivery, both in the outbox and in the question's visible status. It
 // returns the changed question.
-func (d *Dispatcher) applyDelivery(ctx context.Context, q *store.Question, stored *store.Delivery, visible *schema.Delivery) (*store.Question, error) {
+func (d *Dispatcher) applyDelivery(
+	ctx context.Context, q *store.Question, stored *store.Delivery, visible *schema.Delivery,
+) (*store.Question, error) {
 	if !stored.Handled.IsZero() {
 		visible.HandledAt = schema.Millis(stored.Handled.UnixMilli())
 	}
@@ -282,7 +284,9 @@ func (d *Dispatcher) applyDelivery(ctx context.Context, q *store.Question, store
 
 // updateStatus edits the question's status and stores it, together with the delivery unless
 // stored is nil. It returns the changed question, or store.ErrConflict if q is outdated.
-func (d *Dispatcher) updateStatus(ctx context.Context, q *store.Question, stored *store.Delivery, edit func(*schema.Status)) (*store.Question, error) {
+func (d *Dispatcher) updateStatus(
+	ctx context.Context, q *store.Question, stored *store.Delivery, edit func(*schema.Status),
+) (*store.Question, error) {
 	var st schema.Status
 	if err := json.Unmarshal(q.Status, &st); err != nil {
 		return nil, fmt.Errorf("read the stored status: %w", err)

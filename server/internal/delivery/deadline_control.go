@@ -163,7 +163,8 @@ func (d *Dispatcher) sendDeadlineOnce(ctx context.Context, q *store.Question) at
 	case <-ctx.Done():
 		return attemptResult{state: schema.Unreachable}
 	}
-	if code := websocket.CloseStatus(conn.err); code != websocket.StatusNormalClosure && code != websocket.StatusNoStatusRcvd && code != websocket.StatusGoingAway {
+	if code := websocket.CloseStatus(conn.err); code != websocket.StatusNormalClosure &&
+		code != websocket.StatusNoStatusRcvd && code != websocket.StatusGoingAway {
 		return attemptResult{state: schema.Unreachable, retry: true, problem: conn.describeClose() + " after the deadline was sent"}
 	}
 	return attemptResult{state: schema.Delivered}

@@ -149,7 +149,9 @@ type livenessState struct {
 
 // holdOnce connects to the listener and holds the connection until it ends. It returns the delay
 // before the next connection, or an error if ctx ended.
-func (d *Dispatcher) holdOnce(ctx context.Context, q *store.Question, state *livenessState, slots chan struct{}) (pause time.Duration, err error) {
+func (d *Dispatcher) holdOnce(
+	ctx context.Context, q *store.Question, state *livenessState, slots chan struct{},
+) (pause time.Duration, err error) {
 	to, err := d.DialPolicy.checkURL(q.URL)
 	if err != nil { // a repeat of the POST may name another listener, and no fact says so
 		return d.ProbeInterval, nil //nolint:nilerr // the agent does not count as gone

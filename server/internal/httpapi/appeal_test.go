@@ -112,7 +112,8 @@ func TestAppeal_TimeoutIsShortWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	e := r.post(appealFor("s1", "ls"))
-	require.LessOrEqual(t, e.HumanInTheLoopStatus.ExpiresAt-schema.Millis(time.Now().UnixMilli()), schema.Millis((2 * time.Minute).Milliseconds()))
+	require.LessOrEqual(t, e.HumanInTheLoopStatus.ExpiresAt-schema.Millis(time.Now().UnixMilli()),
+		schema.Millis((2 * time.Minute).Milliseconds()))
 }
 
 // The hook of a refused call can't tell the model why, so a reason becomes a message, if the person

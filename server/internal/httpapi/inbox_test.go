@@ -42,7 +42,8 @@ func TestInbox_RequestLifecycle(t *testing.T) {
 		t.Run("prefix="+prefix, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t)
-			permission, choice, text, gone := r.postQuestion("bot", refund), r.postQuestion("release", ship), r.postQuestion("triage", which), r.postQuestion("bot", which)
+			permission, choice, text, gone :=
+				r.postQuestion("bot", refund), r.postQuestion("release", ship), r.postQuestion("triage", which), r.postQuestion("bot", which)
 			at := func(path string, id schema.EventID) string { return prefix + schema.At(path, id) }
 
 			var request inbox.HitlRequest

@@ -25,7 +25,8 @@ func routeOf(method, path string) *routes.Route {
 	for i := range routes.All {
 		r := &routes.All[i]
 		pattern := strings.Split(r.Path, "/")
-		if r.Method == method && slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || strings.HasPrefix(p, ":") && s != "" }) {
+		if r.Method == method &&
+			slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || strings.HasPrefix(p, ":") && s != "" }) {
 			return r
 		}
 	}
@@ -97,7 +98,9 @@ func TestStatuses_OfQuestions(t *testing.T) {
 			body = matrixBodies[strings.TrimPrefix(route.Path, inbox.PathAuthenticated)]
 		}
 		isAboutEvent := strings.Contains(route.Path, ":id") && slices.Contains([]string{"events", "hitl", "authenticated", "approvals"}, strings.Split(strings.TrimPrefix(route.Path, "/api"), "/")[1])
-		if route.Access == schema.AccessPublic || !isAboutEvent && !slices.Contains([]string{inbox.PathAgentApprove, schema.PathRules, schema.PathRulePreview}, route.Path) || body == "" && route.Path == schema.PathRules {
+		if route.Access == schema.AccessPublic ||
+			!isAboutEvent && !slices.Contains([]string{inbox.PathAgentApprove, schema.PathRules, schema.PathRulePreview}, route.Path) ||
+			body == "" && route.Path == schema.PathRules {
 			continue
 		}
 		seen := map[string]bool{}

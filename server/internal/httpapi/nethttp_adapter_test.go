@@ -23,7 +23,9 @@ func (f mcpFunc) HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler
 }
 
 // setupMCP returns a harness whose /mcp is served by handler.
-func setupMCP(t *testing.T, handler func(until context.Context, w http.ResponseWriter, r *http.Request), options ...func(*Config)) *harness {
+func setupMCP(
+	t *testing.T, handler func(until context.Context, w http.ResponseWriter, r *http.Request), options ...func(*Config),
+) *harness {
 	t.Helper()
 	return setup(t, append(options, func(c *Config) {
 		c.MCP = mcpFunc(func(until context.Context, _ hub.Caller) http.Handler {

@@ -115,7 +115,8 @@ func (s *Server) createChatCode(c *fiber.Ctx) error {
 func (s *Server) unlinkChatAccount(c *fiber.Ctx) error {
 	account, err := url.PathUnescape(c.Params("account"))
 	if err == nil {
-		err = s.Notifier.Store.UnlinkChatAccount(c.UserContext(), strings.Clone(c.Params("kind")), strings.Clone(account), caller(c).Identity.Name)
+		err = s.Notifier.Store.UnlinkChatAccount(c.UserContext(),
+			strings.Clone(c.Params("kind")), strings.Clone(account), caller(c).Identity.Name)
 	}
 	if err != nil {
 		return &schema.FieldError{Field: "account", Detail: "does not name a chat account of yours; it may have been removed", Cause: err}

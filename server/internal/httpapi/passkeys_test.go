@@ -195,7 +195,8 @@ func TestPasskeys_AssertionIsBoundToOneAnswer(t *testing.T) {
 			// The authenticator was used in the meantime.
 			d.count += 5
 			used := r.post(event(3, dangerous))
-			r.expectOK(nil, "POST "+schema.At(schema.PathRespond, used.ID), withAssertion(approveBody, d.get(r.challenge(ada, used.ID, approveBody))), ada.headers()...)
+			r.expectOK(nil, "POST "+schema.At(schema.PathRespond, used.ID),
+				withAssertion(approveBody, d.get(r.challenge(ada, used.ID, approveBody))), ada.headers()...)
 		}
 		refused(what, withAssertion(approveBody, device.get(r.challenge(ada, question.ID, approveBody))), ada)
 	}

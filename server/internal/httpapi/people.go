@@ -62,7 +62,8 @@ func (s *Server) linkTo(c *fiber.Ctx, path string) string {
 		return public.PublicURL + path
 	}
 	scheme := "http://"
-	if s.TLS || strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderOrigin)), "https://") { // behind a TLS proxy; the origin guard has checked the header
+	// Behind a TLS proxy, Origin has the scheme. The origin guard has checked the header.
+	if s.TLS || strings.HasPrefix(strings.ToLower(c.Get(fiber.HeaderOrigin)), "https://") {
 		scheme = "https://"
 	}
 	return scheme + c.Get(fiber.HeaderHost) + path

@@ -34,7 +34,9 @@ type internet struct {
 func newInternet(t *testing.T) *internet {
 	t.Helper()
 	n := &internet{}
-	n.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { (*n.answer.Load()).ServeHTTP(w, req) }))
+	n.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		(*n.answer.Load()).ServeHTTP(w, req)
+	}))
 	n.serve(http.NotFound)
 	n.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if strings.HasPrefix(req.Host, "unknown.") {

@@ -196,7 +196,8 @@ func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string)
 	}
 	if slices.Contains(appScopedRoutes, route.Path) && route.Method+route.Path != "POST"+control.PathMessages || route.Path == control.PathWait {
 		path += "?source_app=demo"
-		if route.Path == schema.PathSession || route.Path == schema.PathExport || route.Path == history.PathSessionFiles || strings.HasPrefix(c.name, shareCaller) {
+		if route.Path == schema.PathSession || route.Path == schema.PathExport ||
+			route.Path == history.PathSessionFiles || strings.HasPrefix(c.name, shareCaller) {
 			path += "&session_id=s1"
 		}
 	}
@@ -366,7 +367,8 @@ func (m *matrix) expected(c matrixCaller, route routes.Route) int {
 	switch cell := m.table[route.Access][column]; {
 	case cell == "yes", cell == "signed in" && session:
 		return 0
-	case cell == "its apps" && (!c.bound || route.Access == schema.AccessPost || strings.Contains(route.Path, ":id") || slices.Contains(appScopedRoutes, route.Path)):
+	case cell == "its apps" &&
+		(!c.bound || route.Access == schema.AccessPost || strings.Contains(route.Path, ":id") || slices.Contains(appScopedRoutes, route.Path)):
 		return 0
 	case cell == "its apps", cell == "no", cell == "signed in":
 		return refused

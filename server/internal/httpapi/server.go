@@ -217,8 +217,10 @@ func New(cfg Config) *Server {
 	})
 	s.app.Server().CloseOnShutdown = true
 	s.app.Server().KeepHijackedConns = true // streams close their own connections
-	s.app.Server().Handler = middleware.RejectTwoLengths(s.bodies.Limit(middleware.TrackRequest(rejectUnknownMethods(s.app.Server().Handler))))
-	s.app.Use(s.logAccess, s.refuseWhileStopping, middleware.AddSecurityHeaders, middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS, cfg.Reach).Check)
+	routed := middleware.TrackRequest(rejectUnknownMethods(s.app.Server().Handler))
+	s.app.Server().Handler = middleware.RejectTwoLengths(s.bodies.Limit(routed))
+	s.app.Use(s.logAccess, s.refuseWhileStopping, middleware.AddSecurityHeaders,
+		middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS, cfg.Reach).Check)
 	handlers := s.handlers()
 	if len(handlers) != len(routes.All) {
 		panic("httpapi: not every handler has a route")

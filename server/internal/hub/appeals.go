@@ -35,7 +35,8 @@ func (h *Hub) sendReason(ctx context.Context, e *store.Event) {
 		return
 	}
 	var st schema.Status
-	if json.Unmarshal(e.Status, &st) != nil || st.Outcome != schema.Deny || st.RespondedBy == nil || !st.RespondedBy.Verified || st.Reason == "" {
+	if json.Unmarshal(e.Status, &st) != nil || st.Outcome != schema.Deny ||
+		st.RespondedBy == nil || !st.RespondedBy.Verified || st.Reason == "" {
 		return
 	}
 	identity, _ := h.People.IdentityOf(st.RespondedBy.Name, st.RespondedBy.Via)
@@ -69,7 +70,8 @@ func (h *Hub) limitAppeal(ctx context.Context, key store.SessionKey, q *schema.H
 		return
 	}
 	limit := viewedAppealTimeout.Seconds()
-	if _, reachable := h.appealAudience(ctx, key); reachable == 0 && (q.TimeoutDuration() == 0 || q.TimeoutDuration() > viewedAppealTimeout) {
+	if _, reachable := h.appealAudience(ctx, key); reachable == 0 &&
+		(q.TimeoutDuration() == 0 || q.TimeoutDuration() > viewedAppealTimeout) {
 		q.Timeout = &limit
 	}
 }

@@ -107,7 +107,8 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if err := query.CheckImport(ctx, h.Store, s.Type, s.Session, s.Question != nil); err != nil {
 		return nil, nil, err
 	}
-	isTest := caller.IsProbe && strings.HasPrefix(s.Session, control.TestSession) || !caller.IsProbe && h.Tests != nil && h.Tests.Owns(s.IdempotencyKey)
+	isTest := caller.IsProbe && strings.HasPrefix(s.Session, control.TestSession) ||
+		!caller.IsProbe && h.Tests != nil && h.Tests.Owns(s.IdempotencyKey)
 	if isTest != (s.App == schema.TestApp) || caller.IsProbe && !isTest {
 		return nil, nil, &schema.FieldError{Field: "source_app", Detail: "is reserved for the hub's test requests"}
 	}
@@ -210,7 +211,9 @@ func (h *Hub) supersede(older *store.Question, by schema.EventID) (*store.Change
 // afterAppend runs the effects of an appended event and returns it as its poster sees
 // it. A replayed event has no effects again, and must be one of an application that the
 // caller's token is valid for, which may be another than the draft's.
-func (h *Hub) afterAppend(ctx context.Context, d *store.EventDraft, q *schema.HumanInTheLoop, result store.Result, caller Caller) (StoredEvent, error) {
+func (h *Hub) afterAppend(
+	ctx context.Context, d *store.EventDraft, q *schema.HumanInTheLoop, result store.Result, caller Caller,
+) (StoredEvent, error) {
 	r, err := result.Receipt, result.Err
 	if err == nil && r.Replayed && !caller.Identity.CanPost(r.Event.App) {
 		err = schema.ErrKeyConflict
@@ -257,7 +260,9 @@ func withRetryHint(err error) error {
 // dispatched immediately to the address that the repeat names, after the response to
 // the repeat itself. It returns the question as it was first asked: an approval of that
 // must not count for different content.
-func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop) (*store.Event, *schema.HumanInTheLoop, error) {
+func (h *Hub) replayQuestion(
+	ctx context.Context, id schema.EventID, repeat *schema.HumanInTheLoop,
+) (*store.Event, *schema.HumanInTheLoop, error) {
 	h.mu.Lock()
 	if h.unsentResponses[id] == nil {
 		h.unsentResponses[id] = make(chan struct{})
@@ -277,7 +282,8 @@ func (h *Hub) replayQuestion(ctx context.Context, id schema.EventID, repeat *sch
 	} else {
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Liveness, ID: int64(id)}) // another hub may have looked after it
 	}
-	s.Ask.ResponseWebSocketURL, s.Ask.ListenerKey, s.Ask.RequestSecret = repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
+	s.Ask.ResponseWebSocketURL, s.Ask.ListenerKey, s.Ask.RequestSecret =
+		repeat.ResponseWebSocketURL, repeat.ListenerKey, repeat.RequestSecret
 	return &s.Event, &s.Ask, nil
 }
 

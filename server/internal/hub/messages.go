@@ -159,7 +159,8 @@ func (h *Hub) canSendMessage(from string, sentAt schema.Millis) bool {
 	}
 	identity, known := h.People.IdentityOf(from, "message")
 	created, _ := h.People.CreatedAt(from)
-	return known && identity.Name == from && sentAt >= schema.Millis(created.UnixMilli()) && h.People.Check(schema.AccessKeep, identity) == nil
+	return known && identity.Name == from && sentAt >= schema.Millis(created.UnixMilli()) &&
+		h.People.Check(schema.AccessKeep, identity) == nil
 }
 
 // prepareMessages sets the effect of the event on the messages to its session.

@@ -152,7 +152,9 @@ func (h *Hub) MarkHandled(ctx context.Context, id schema.EventID, caller Caller)
 }
 
 // change is a transition by a person who may answer questions.
-func (h *Hub) change(ctx context.Context, id schema.EventID, caller Caller, decide func(*question.Snapshot, question.Actor) (*store.Change, error)) ([]byte, error) {
+func (h *Hub) change(
+	ctx context.Context, id schema.EventID, caller Caller, decide func(*question.Snapshot, question.Actor) (*store.Change, error),
+) ([]byte, error) {
 	if err := h.People.Check(schema.AccessDecide, caller.Identity); err != nil {
 		return nil, err
 	}
@@ -209,7 +211,9 @@ func (h *Hub) Cancel(ctx context.Context, id schema.EventID, c schema.Cancel, ca
 
 // DenyProbe denies a question of hookback doctor, with its request secret.
 func (h *Hub) DenyProbe(ctx context.Context, id schema.EventID, secret, reason string) ([]byte, error) {
-	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) { return s.DenyProbe(secret, reason, h.Clock()) }))
+	return eventJSON(h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.DenyProbe(secret, reason, h.Clock())
+	}))
 }
 
 // Reasons of abandoned questions (source schema.ByOrphaned).
@@ -242,7 +246,9 @@ func (h *Hub) AbandonListener(ctx context.Context, id schema.EventID, url string
 
 // SetNotifications stores in the status of a question, settled or not, who was notified
 // of it. Unchanged values cause no commit.
-func (h *Hub) SetNotifications(ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts) error {
+func (h *Hub) SetNotifications(
+	ctx context.Context, id schema.EventID, notices []schema.Notification, counts *schema.NotificationCounts,
+) error {
 	_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
 		return s.SetNotifications(notices, counts)
 	})

@@ -68,7 +68,8 @@ func (h *Hub) CreateRule(ctx context.Context, d *schema.RuleDraft, caller Caller
 	if reason := rules.IneligibleError(""); errors.As(err, &reason) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: string(reason)}
 	}
-	if err == nil && rule.Then == schema.ThenAllow && rule.Scope == "" && question.IsCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
+	if err == nil && rule.Then == schema.ThenAllow && rule.Scope == "" &&
+		question.IsCovered(h.People.PasskeyThreshold(), call.Class, risk.Highest(call.AgentRisk, []schema.Finding{{Risk: call.HubRisk}})) {
 		return nil, &schema.HintError{Err: schema.ErrNoRule, Hint: "This hub requires a passkey for each approval of this call, and a rule has none."}
 	}
 	if err == nil && rule.Scope != "" && h.Store.FreezeOf(rule.SourceApp, rule.SessionID) != nil {

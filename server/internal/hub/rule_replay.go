@@ -76,7 +76,8 @@ func (r *ruleReplay) read(ctx context.Context, db store.Questions) error {
 func (r *ruleReplay) add(e *store.Event) {
 	var q schema.HumanInTheLoop
 	var st schema.Status
-	if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
+	if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil ||
+		q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
 		return
 	}
 	r.Looked++

@@ -175,7 +175,9 @@ func TestRule_AppliesToPendingOnRequest(t *testing.T) {
 	require.NoError(t, err)
 	h.makeRule(schema.ThenAllow)
 	require.Equal(t, schema.Pending, h.status(pending).Status, "a rule does not decide older questions by default")
-	r := h.makeRule(schema.ThenAllow, func(d *schema.RuleDraft) { d.Scope, d.When, d.From, d.ApplyNow = schema.ScopeCall, nil, pending, true })
+	r := h.makeRule(schema.ThenAllow, func(d *schema.RuleDraft) {
+		d.Scope, d.When, d.From, d.ApplyNow = schema.ScopeCall, nil, pending, true
+	})
 	require.Equal(t, int64(1), r.Uses)
 	require.Equal(t, &schema.RuleRef{ID: 2, Text: r.Text}, h.status(pending).Rule)
 	require.Equal(t, schema.Pending, h.status(other).Status)

@@ -19,7 +19,9 @@ type TelemetryResult struct{ Stored, Ignored, Rejected int }
 // and stores them. parse is a reader of package otlp. Records of facts that hooks report are
 // ignored. If an event can't be stored, it returns an error; the exporter then sends everything
 // again, and deduplication stores only the rest.
-func (h *Hub) IngestTelemetry(ctx context.Context, parse func([]byte) (otlp.Batch, error), body []byte, caller Caller) (TelemetryResult, error) {
+func (h *Hub) IngestTelemetry(
+	ctx context.Context, parse func([]byte) (otlp.Batch, error), body []byte, caller Caller,
+) (TelemetryResult, error) {
 	batch, err := parse(body)
 	if errors.Is(err, otlp.ErrMalformed) {
 		return TelemetryResult{}, invalidField("", "must be an OTLP request with at most %d records", otlp.MaxRecords)

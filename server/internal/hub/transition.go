@@ -35,7 +35,9 @@ func (h *Hub) decodeSnapshot(q *store.Question) (*question.Snapshot, error) {
 // is called again with a new snapshot if another writer committed first, so it must not
 // store or send anything. It may change the snapshot, write to the log, and set a variable
 // of its caller, which then has the value of the last call.
-func (h *Hub) transition(ctx context.Context, id schema.EventID, decide func(*question.Snapshot) (*store.Change, error)) (*store.Event, error) {
+func (h *Hub) transition(
+	ctx context.Context, id schema.EventID, decide func(*question.Snapshot) (*store.Change, error),
+) (*store.Event, error) {
 	for attempt := range maxConflictRetries {
 		if attempt == 1 {
 			// Serialize retries per question: however many people vote at the same

@@ -59,7 +59,8 @@ func (k *Key) Encrypt(place, text string) string {
 	if text == "" {
 		return ""
 	}
-	return base64.RawStdEncoding.EncodeToString(k.aead.Seal(nil, nil, []byte(text), []byte(place))) //nolint:gosec // the AEAD makes a random nonce
+	sealed := k.aead.Seal(nil, nil, []byte(text), []byte(place)) //nolint:gosec // the AEAD makes a random nonce
+	return base64.RawStdEncoding.EncodeToString(sealed)
 }
 
 // Decrypt reverses Encrypt. It fails if the text was changed, moved or encrypted with another

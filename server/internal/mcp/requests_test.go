@@ -65,7 +65,8 @@ func TestListRequests_FiltersByStatusAndAgent(t *testing.T) {
 	require.NoError(t, json.Unmarshal(r.do("POST", schema.PathEvents, third), &thirdEvent))
 	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}})
 	require.Len(t, page.Requests, 2)
-	require.Equal(t, []string{"third", "reviewer", "a1", "reviewer", "m-1"}, append(page.Requests[0].AgentPath, page.Requests[0].AgentID, page.Requests[0].AgentType, page.Requests[0].ModelName))
+	require.Equal(t, []string{"third", "reviewer", "a1", "reviewer", "m-1"},
+		append(page.Requests[0].AgentPath, page.Requests[0].AgentID, page.Requests[0].AgentType, page.Requests[0].ModelName))
 	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1})
 	require.Len(t, page.Requests, 1)
 	page = call[inbox.HitlPage](r, "list_pending_hitl_requests", map[string]any{"agents": []string{"planner", "third"}, "limit": 1, "cursor": page.NextCursor})

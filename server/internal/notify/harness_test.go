@@ -99,7 +99,9 @@ type statusWriter struct {
 	before func(schema.EventID)
 }
 
-func (w statusWriter) SetNotifications(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error {
+func (w statusWriter) SetNotifications(
+	ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts,
+) error {
 	if w.before != nil {
 		w.before(id)
 	}

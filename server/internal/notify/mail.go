@@ -134,7 +134,8 @@ func (b *smtpConfig) newClient(p timing, guard *netguard.Guard) (*gomail.Client,
 	}
 	options := []gomail.Option{gomail.WithPort(b.port), gomail.WithTimeout(p.timeout), gomail.WithTLSPolicy(policy), gomail.WithDialContextFunc(dial)}
 	if b.user != "" {
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(b.user), gomail.WithPassword(b.password))
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover),
+			gomail.WithUsername(b.user), gomail.WithPassword(b.password))
 	}
 	return gomail.NewClient(b.host, options...)
 }

@@ -2,11 +2,11 @@
 // dashboard: by chat, mail, webhook and Web Push.
 //
 // A Notifier reads the log from its own cursor, so that no event, answer or delivery waits
-// for it. While no channel and no browser is configured, it reads and writes nothing. It first stores notifications as rows, which the database keeps unique per
-// question, channel, person, kind and number (an outbox). One worker per channel then
-// sends them, with retries and a circuit breaker. Delivery is at least once: a message
-// that was in flight when the hub was killed is sent again, with the same id if the
-// channel supports ids.
+// for it. While no channel and no browser is configured, it reads and writes nothing. It
+// first stores notifications as rows, which the database keeps unique per question, channel,
+// person, kind and number (an outbox). One worker per channel then sends them, with retries
+// and a circuit breaker. Delivery is at least once: a message that was in flight when the
+// hub was killed is sent again, with the same id if the channel supports ids.
 //
 // Text from agents is untrusted. A message links to the dashboard and carries no decision, except by
 // a signed link (signed_link.go), which is only sent by mail to one named person, and by the buttons of

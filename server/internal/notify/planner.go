@@ -251,7 +251,9 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *ques
 	return n.addNotifications(ctx, q.ID, due, progress)
 }
 
-func (n *Notifier) addNotifications(ctx context.Context, id schema.EventID, due []store.Notification, progress store.NotificationProgress) error {
+func (n *Notifier) addNotifications(
+	ctx context.Context, id schema.EventID, due []store.Notification, progress store.NotificationProgress,
+) error {
 	for len(due) > maxRowsPerTransaction {
 		if err := n.Store.AddNotifications(ctx, id, due[:maxRowsPerTransaction], nil); err != nil {
 			return err
@@ -349,7 +351,8 @@ func (n *Notifier) Reachable(ctx context.Context) (count int) {
 	}
 	for _, notification := range r.notifications("", 0, r.forQuestion(&question{})) {
 		settings, err := n.Store.NotificationSettings(ctx, notification.Person)
-		if err == nil && notification.State == schema.NotificationQueued && !paused[notification.Channel] && !inQuietHours(&settings, n.Clock()) {
+		if err == nil && notification.State == schema.NotificationQueued &&
+			!paused[notification.Channel] && !inQuietHours(&settings, n.Clock()) {
 			count++
 		}
 	}

@@ -63,7 +63,8 @@ func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSu
 	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(n.PushAnywhere && u.Scheme == "http") {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be the https address of the browser's subscription"}
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !netguard.IsPublic(ip) || isLoopback(u.Hostname()) && !n.PushAnywhere {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !netguard.IsPublic(ip) ||
+		isLoopback(u.Hostname()) && !n.PushAnywhere {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be a public push service, not an address in a private network"}
 	}
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.P256dh, "="))

@@ -21,7 +21,8 @@ type sendDecision struct {
 // computed here: ClaimNotification checks it in the same transaction that claims the
 // notification, so that concurrent messages cannot both pass.
 func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notification, q *question) (sendDecision, error) {
-	voted := notification.Person != "" && slices.Contains(q.status.Recipients, notification.Person) && !slices.Contains(q.status.Awaiting, notification.Person)
+	voted := notification.Person != "" && slices.Contains(q.status.Recipients, notification.Person) &&
+		!slices.Contains(q.status.Awaiting, notification.Person)
 	if q.status.IsSettled() || voted {
 		return sendDecision{suppressedBy: schema.SuppressedAnswered}, nil
 	}

@@ -132,7 +132,9 @@ func TestTelegram_OwnServerTakesAnswersForTheOwnerOnly(t *testing.T) {
 	address := "telegram://" + fake.Token + "@" + strings.TrimPrefix(fake.URL, "http://") + "?chats=1001"
 	for _, creator := range []string{"grace", "nobody"} {
 		c := h.addChannelBy(creator, "", address)
-		require.Eventually(t, func() bool { return strings.Contains(publicChannel(h, c).NoAnswers, "only for the owner") }, time.Minute, time.Millisecond, creator)
+		require.Eventually(t, func() bool {
+			return strings.Contains(publicChannel(h, c).NoAnswers, "only for the owner")
+		}, time.Minute, time.Millisecond, creator)
 		h.requireNotifications(h.askQuestion("May I?"), "asked  sent")
 		messages := fake.Messages()
 		require.Empty(t, messages[len(messages)-1].Buttons)

@@ -114,7 +114,9 @@ func (s *Service) activeSessions(ctx context.Context, since time.Time) (active [
 
 // withAsking adds the sessions with open requests that are not in the list. One that the projections do not have yet
 // has only its names.
-func (s *Service) withAsking(ctx context.Context, active []history.Session, requests map[store.SessionKey][]*openRequest) ([]history.Session, error) {
+func (s *Service) withAsking(
+	ctx context.Context, active []history.Session, requests map[store.SessionKey][]*openRequest,
+) ([]history.Session, error) {
 	known := make(map[store.SessionKey]bool, len(active))
 	for i := range active {
 		known[keyOf(&active[i])] = true

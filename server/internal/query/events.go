@@ -171,7 +171,8 @@ func encodeFrame(row store.LogRow) feed.Frame {
 	e := row.Event
 	f := feed.Frame{Seq: row.Seq, ID: int64(e.ID), Kinds: row.Kinds, Foreign: row.Foreign, Status: row.Change}
 	if !row.Change {
-		f.Data = e.AppendJSON(make([]byte, 0, 256+len(e.Envelope)+min(len(e.Payload), schema.MaxListed)+len(e.Question)+len(e.Status)), schema.MaxListed)
+		size := 256 + len(e.Envelope) + min(len(e.Payload), schema.MaxListed) + len(e.Question) + len(e.Status)
+		f.Data = e.AppendJSON(make([]byte, 0, size), schema.MaxListed)
 		return f
 	}
 	f.Data = append(f.Data, `{"id":`...)

@@ -85,7 +85,8 @@ func randomRequests(r *rand.Rand) []needsRequest {
 				q.Status.Awaiting = append(q.Status.Awaiting, name)
 			}
 		}
-		if first := 1 + r.IntN(i+1); first <= i && list[first-1].Status.SameAs == 0 && !list[first-1].Status.Test && !q.Status.Test && r.IntN(3) == 0 {
+		if first := 1 + r.IntN(i+1); first <= i && list[first-1].Status.SameAs == 0 &&
+			!list[first-1].Status.Test && !q.Status.Test && r.IntN(3) == 0 {
 			q.Status.SameAs = schema.EventID(first)
 		}
 	}

@@ -95,7 +95,8 @@ func (s *Snapshot) settleIfDue(now time.Time) (*store.Change, error) {
 func (s *Snapshot) closeUndoWindow(now time.Time) (*store.Change, error) {
 	s.authority = store.OfAccounts
 	res := s.undoableResolution()
-	if last := len(res.votes) - 1; res.outcome == schema.NoQuorum && s.isQuorumReachable(res.votes) && len(pendingVoters(s.voters, res.votes)) > 0 {
+	if last := len(res.votes) - 1; res.outcome == schema.NoQuorum &&
+		s.isQuorumReachable(res.votes) && len(pendingVoters(s.voters, res.votes)) > 0 {
 		// An escalation added recipients in the meantime.
 		return s.tallyChange(res.votes, s.voteLedgerRecord(res.votes[last], false))
 	}

@@ -195,7 +195,8 @@ func WithFieldPrefix(outer string, err error) error {
 // can't join a group: it is an appeal or addressed to certain people, or it contains redacted text, which
 // may differ between questions that look equal.
 func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Status, c *Call) []byte {
-	if q.Appeal != nil || IsRestricted(q) || q.EscalateTo != nil || len(st.Recipients) > 0 || bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix)) {
+	if q.Appeal != nil || IsRestricted(q) || q.EscalateTo != nil || len(st.Recipients) > 0 ||
+		bytes.Contains(d.Question, []byte(schema.RedactedPrefix)) || bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix)) {
 		return nil
 	}
 	commit := "" // the receipt of each member names its own

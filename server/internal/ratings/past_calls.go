@@ -55,7 +55,9 @@ func (f *Follower) PastCalls(ctx context.Context, terms *filter.Filter, now time
 
 // SearchBack calls visit with the matching events of the last days, newest first, until it returns
 // false. It reports whether these were all. It reads a limited number of events in limited time.
-func (f *Follower) SearchBack(ctx context.Context, terms *filter.Filter, now time.Time, visit func(e *store.Event) bool) (complete bool, err error) {
+func (f *Follower) SearchBack(
+	ctx context.Context, terms *filter.Filter, now time.Time, visit func(e *store.Event) bool,
+) (complete bool, err error) {
 	q := store.Search{Filter: terms, From: now.Add(-PastDays * 24 * time.Hour), Limit: schema.MaxPageLimit, MaxBytes: store.MaxPageBytes, Timeout: pageTime}
 	for began, read := time.Now(), 0; read < pastEvents && time.Since(began) < pastTime; {
 		page, err := f.Store.Search(ctx, q)

@@ -66,7 +66,8 @@ func draftRule(e *store.Event, f *callFacts) history.PolicyDraft {
 // programWords returns how many words at the start of a command name what it does: the program, and its
 // subcommand if there is one.
 func programWords(fields []string) int {
-	if len(fields) > 1 && words.MatchString(fields[0]) && words.MatchString(fields[1]) && !strings.HasPrefix(fields[1], "-") && !strings.ContainsAny(fields[1], "/.") {
+	if len(fields) > 1 && words.MatchString(fields[0]) && words.MatchString(fields[1]) &&
+		!strings.HasPrefix(fields[1], "-") && !strings.ContainsAny(fields[1], "/.") {
 		return 2
 	}
 	return 1

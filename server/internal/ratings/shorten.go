@@ -11,7 +11,8 @@ import (
 // limit is reached, and the rest is left out. Invalid JSON becomes null.
 func shortenArguments(arguments []byte, limit int) []byte {
 	var out bytes.Buffer
-	in, enc := jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true)), jsontext.NewEncoder(&out, jsontext.AllowDuplicateNames(true))
+	in, enc := jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true)),
+		jsontext.NewEncoder(&out, jsontext.AllowDuplicateNames(true))
 	for int(in.InputOffset()) < limit {
 		t, err := in.ReadToken()
 		if err != nil {

@@ -86,7 +86,8 @@ func (c *checker) check(ctx context.Context, u *url.URL) (reason string) {
 		return host + " redirects to another address. Enter that address."
 	case resp.StatusCode == http.StatusMisdirectedRequest:
 		return host + " leads to another hub, or a proxy on the way changes the Host header."
-	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusGatewayTimeout:
+	case resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusServiceUnavailable ||
+		resp.StatusCode == http.StatusGatewayTimeout:
 		return fmt.Sprintf("The proxy at %s does not reach a hub (status %d).", host, resp.StatusCode)
 	case resp.StatusCode != http.StatusOK || len(body) > maxResponse:
 		return fmt.Sprintf("%s is not a Hookback hub (status %d).", host, resp.StatusCode)
@@ -109,7 +110,8 @@ func (c *checker) identityReason(host string, body []byte, nonce string) string 
 		return fmt.Sprintf("%s is another hub: its key is %s, and the key of this hub is %s.", host, schema.KeyID(public), schema.KeyID(own))
 	}
 	var hello sign.HubHello
-	if answer.Proof == nil || answer.Proof.Verify(schema.HelloPayload, own) != nil || json.Unmarshal(answer.Proof.Payload, &hello) != nil || hello.Nonce != nonce {
+	if answer.Proof == nil || answer.Proof.Verify(schema.HelloPayload, own) != nil ||
+		json.Unmarshal(answer.Proof.Payload, &hello) != nil || hello.Nonce != nonce {
 		return host + " sent an old response of this hub. Turn off the cache of the proxy."
 	}
 	return ""

@@ -231,7 +231,8 @@ func parse(address string) (*url.URL, error) {
 		return nil, nil
 	}
 	u, err := url.Parse(address)
-	if err != nil || len(address) > 300 || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.Path != "" && u.Path != "/" {
+	if err != nil || len(address) > 300 || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.ForceQuery || u.Fragment != "" || u.Path != "" && u.Path != "/" {
 		return nil, invalid("must be an address without a path, such as https://hub.example.com")
 	}
 	u.Host = hostOf(u)

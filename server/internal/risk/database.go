@@ -168,7 +168,9 @@ func (a *assessor) assessCode(inv *invocation, text string, sp shell.Span) bool 
 		}
 	}
 	for _, call := range []string{"os.system(", "subprocess.", "execSync(", "child_process", "exec(", "system("} {
-		if strings.Contains(text, call) && (strings.Contains(text, "rm -rf") || strings.Contains(text, "rm -fr") || strings.Contains(text, `"rm", "-rf"`) || strings.Contains(text, "'rm', '-rf'")) {
+		if strings.Contains(text, call) &&
+			(strings.Contains(text, "rm -rf") || strings.Contains(text, "rm -fr") ||
+				strings.Contains(text, `"rm", "-rf"`) || strings.Contains(text, "'rm', '-rf'")) {
 			a.add(codeDeletes, sp)
 			return true
 		}

@@ -257,7 +257,8 @@ func (a *assessor) checkRedirect(c *shell.Command, to *shell.Redirect, dir strin
 		a.add(rawConnection, sp)
 	case paths.IsDevice(w.Text):
 		a.add(writesDevice, sp)
-	case paths.IsPackageFile(w.Text) && slices.ContainsFunc(c.Redirects, func(r shell.Redirect) bool { return r.Op == "<<" && paths.ChangesScripts(r.Target.Text) }):
+	case paths.IsPackageFile(w.Text) &&
+		slices.ContainsFunc(c.Redirects, func(r shell.Redirect) bool { return r.Op == "<<" && paths.ChangesScripts(r.Target.Text) }):
 		a.add(runsLater, sp)
 	case !strings.Contains(to.Op, ">>") && slices.Contains(importantFiles, path.Base(w.Text)) && a.classifyWord(dir, w) == paths.Inside:
 		a.add(overwrites, sp)

@@ -119,7 +119,8 @@ func (a *assessor) checkRemoteCopy(inv *invocation) {
 // checkUpload handles copies from this machine to a cloud bucket.
 func (a *assessor) checkUpload(inv *invocation) {
 	list := inv.operands("--profile", "--region", "--acl", "--exclude", "--include")
-	if n := len(list); n > 2 && slices.Contains([]string{"cp", "mv", "sync", "rsync"}, list[n-3].Text) && hasScheme(list[n-1].Text, "s3", "gs") && !hasScheme(list[n-2].Text, "s3", "gs") {
+	if n := len(list); n > 2 && slices.Contains([]string{"cp", "mv", "sync", "rsync"}, list[n-3].Text) &&
+		hasScheme(list[n-1].Text, "s3", "gs") && !hasScheme(list[n-2].Text, "s3", "gs") {
 		a.addSend(inv, sendsData)
 	}
 }

@@ -23,7 +23,8 @@ var networkPrograms = newSet(`curl wget http https xh curlie invoke-restmethod i
 // checkHubRoutes adds a finding if a program that reaches addresses names one of the hub's routes that
 // answer or manage requests, or if text with one is sent to the network.
 func (a *assessor) checkHubRoutes(inv *invocation) {
-	sent := inv.cmd.SentAway || slices.ContainsFunc(inv.cmd.Redirects, func(r shell.Redirect) bool { return strings.HasPrefix(r.Target.Text, "/dev/tcp/") })
+	sent := inv.cmd.SentAway ||
+		slices.ContainsFunc(inv.cmd.Redirects, func(r shell.Redirect) bool { return strings.HasPrefix(r.Target.Text, "/dev/tcp/") })
 	if !networkPrograms[inv.name] && !sent {
 		return
 	}

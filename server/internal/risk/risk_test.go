@@ -388,7 +388,8 @@ func TestAssess_FindsEveryHubRoute(t *testing.T) {
 			"PowerShell":  {"command": "irm -Method " + r.Method + " " + strings.ToUpper(address)},
 		} {
 			a := Assess(tool, mustMarshal(arguments), project)
-			require.True(t, slices.ContainsFunc(a.Findings, func(f schema.Finding) bool { return f.Code == "oversight" && f.Risk == high }), "%v: %v", arguments, describeFindings(a.Findings))
+			require.True(t, slices.ContainsFunc(a.Findings, func(f schema.Finding) bool { return f.Code == "oversight" && f.Risk == high }),
+				"%v: %v", arguments, describeFindings(a.Findings))
 		}
 	}
 	require.Greater(t, tested, 25)

@@ -282,7 +282,8 @@ func (a *assessor) install(inv *invocation) {
 		return
 	}
 	digits := strings.TrimLeft(mode.Text, "0")
-	if len(digits) == 4 && strings.Trim(digits, "01234567") == "" && digits[0] != '1' || strings.ContainsAny(mode.Text, "st") && strings.ContainsAny(mode.Text, "+=") {
+	if len(digits) == 4 && strings.Trim(digits, "01234567") == "" && digits[0] != '1' ||
+		strings.ContainsAny(mode.Text, "st") && strings.ContainsAny(mode.Text, "+=") {
 		a.add(rule{"privileges", high, "It gives a program more rights than the user who runs it."}, inv.span)
 	}
 }

@@ -110,7 +110,8 @@ func (a *assessor) declare(inv *invocation) {
 func (a *assessor) echo(inv *invocation) {
 	for i := range inv.args {
 		for _, v := range inv.args[i].Vars {
-			if isSecretName(v.Name) && (inv.cmd.Downstream == nil || inv.cmd.SentAway) && !strings.HasPrefix(strings.TrimLeft(inv.args[i].Text, "$"), "{#") && !onlyTestsVariable(inv.args[i].Text) {
+			if isSecretName(v.Name) && (inv.cmd.Downstream == nil || inv.cmd.SentAway) &&
+				!strings.HasPrefix(strings.TrimLeft(inv.args[i].Text, "$"), "{#") && !onlyTestsVariable(inv.args[i].Text) {
 				a.add(printsSecretVariable, inv.span)
 			}
 		}

@@ -84,7 +84,8 @@ var proseArguments = []string{
 func (a *assessor) assessArgument(k call.Kind, arg argument) {
 	name := call.NormalizeName(arg.name)
 	switch {
-	case call.IsCommandName(name) && k != call.Write && k != call.Read && k != call.Internal, arg.name == "" && (k == call.Shell || k == call.PowerShell || k == call.Cmd):
+	case call.IsCommandName(name) && k != call.Write && k != call.Read && k != call.Internal,
+		arg.name == "" && (k == call.Shell || k == call.PowerShell || k == call.Cmd):
 		a.checkHiddenText(arg.source)
 		a.checkRedacted(arg.source)
 		a.assessScript(arg.source, k.Dialect(), a.callScope, 0)

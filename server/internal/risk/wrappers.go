@@ -223,7 +223,9 @@ func downloads(c *shell.Command) bool {
 			return true
 		case "sudo", "doas", "env", "timeout", "time", "nice", "command", "exec":
 		default:
-			if i == 0 || !strings.HasPrefix(c.Words[i-1].Text, "-") && !strings.HasPrefix(c.Words[i].Text, "-") && !shell.IsNumber(strings.TrimRight(name, "smh")) {
+			if i == 0 ||
+				!strings.HasPrefix(c.Words[i-1].Text, "-") && !strings.HasPrefix(c.Words[i].Text, "-") &&
+					!shell.IsNumber(strings.TrimRight(name, "smh")) {
 				return false
 			}
 		}
@@ -336,7 +338,8 @@ func (a *assessor) ssh(inv *invocation) {
 	remote := *inv
 	remote.dir, remote.cmd = "", &shell.Command{Span: inv.cmd.Span, Words: inv.cmd.Words, Scope: &shell.Scope{Resolved: true}}
 	remoteAssessor.assessJoined(&remote, inv.args[i+1:])
-	a.wordBudget, a.byteBudget, a.pipeBudget, a.findings = remoteAssessor.wordBudget, remoteAssessor.byteBudget, remoteAssessor.pipeBudget, remoteAssessor.findings
+	a.wordBudget, a.byteBudget, a.pipeBudget, a.findings =
+		remoteAssessor.wordBudget, remoteAssessor.byteBudget, remoteAssessor.pipeBudget, remoteAssessor.findings
 }
 
 func (a *assessor) docker(inv *invocation) {

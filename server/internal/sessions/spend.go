@@ -91,7 +91,8 @@ func (s *Service) SpendReport(ctx context.Context, groups SpendGroups, days int,
 	}
 	slices.SortFunc(r.Rows, func(a, b history.SpendRow) int {
 		return cmp.Or(cmp.Compare(value(a.Day), value(b.Day)), cmp.Compare(b.CostUSD, a.CostUSD),
-			cmp.Compare(value(a.App), value(b.App)), cmp.Compare(value(a.Model), value(b.Model)), cmp.Compare(value(a.Person), value(b.Person)),
+			cmp.Compare(value(a.App), value(b.App)), cmp.Compare(value(a.Model), value(b.Model)),
+			cmp.Compare(value(a.Person), value(b.Person)),
 			cmp.Compare(value(a.Project), value(b.Project)))
 	})
 	return r, nil

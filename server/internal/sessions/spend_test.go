@@ -25,7 +25,8 @@ func (h *testHub) spendLines(by string, days int, zone *time.Location) (lines []
 	r, err = h.SpendReport(h.t.Context(), groups, days, zone)
 	require.NoError(h.t, err)
 	for _, row := range r.Rows {
-		line := fmt.Sprintf("%s %s %s %s %s %d+%d %.2f", value(row.Day), value(row.App), value(row.Model), value(row.Person), value(row.Project), row.Tokens.Input, row.Tokens.Output, row.CostUSD)
+		line := fmt.Sprintf("%s %s %s %s %s %d+%d %.2f", value(row.Day), value(row.App), value(row.Model),
+			value(row.Person), value(row.Project), row.Tokens.Input, row.Tokens.Output, row.CostUSD)
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 	return lines, r

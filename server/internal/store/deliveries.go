@@ -11,9 +11,9 @@ import (
 type Deliveries interface {
 	// LeaseDeliveries leases up to n due deliveries to the caller until the given time,
 	// longest due first. It leases no delivery to a loopback address of another machine before its Until.
-	// It returns their questions, and in next when to call again: zero if no delivery is open. Deliveries in the states none, delivered, acked, pulled,
-	// fetched, too_late and blocked are never due, nor are unconfirmed, refused and unreachable ones
-	// with a zero Due.
+	// It returns their questions, and in next when to call again: zero if no delivery is open. Deliveries
+	// in the states none, delivered, acked, pulled, fetched, too_late and blocked are never due, nor are
+	// unconfirmed, refused and unreachable ones with a zero Due.
 	LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error)
 
 	// Listeners returns the version 2 listeners of up to limit pending questions after the

@@ -216,7 +216,8 @@ func cleaned(t testing.TB, value any) string {
 // jsonable replaces maps whose keys are structs.
 func jsonable(value any) any {
 	switch value.(type) {
-	case map[store.ToolKey]store.ToolTime, map[store.SpendGroup]store.Spend, map[store.Decision]int64, map[store.CallKey]store.CallCount, map[store.SessionKey]int64:
+	case map[store.ToolKey]store.ToolTime, map[store.SpendGroup]store.Spend, map[store.Decision]int64,
+		map[store.CallKey]store.CallCount, map[store.SessionKey]int64:
 		return fmt.Sprint(value)
 	}
 	return value

@@ -437,7 +437,8 @@ func TestCopy_KnowsAllTables(t *testing.T) {
 	for _, name := range names(strings.TrimSuffix(m.cfg.DSN, poolSize), `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = 'public'`) {
 		known[name] = true
 		table, column, _ := strings.Cut(name, ".")
-		require.True(t, slices.Contains(source.Columns(table), column) || slices.Contains(without, name) || slices.Contains(without, table), "%s: copy it in sqlite.CopySource, or say here why not", name)
+		require.True(t, slices.Contains(source.Columns(table), column) || slices.Contains(without, name) || slices.Contains(without, table),
+			"%s: copy it in sqlite.CopySource, or say here why not", name)
 	}
 	// Of SQLite: what PostgreSQL has in another form, or not.
 	replaced := []string{

@@ -140,7 +140,9 @@ func (a *Agent) play(key string) error {
 		Hubs: []string{a.URL}, HubKeys: []string{sign.FormatPublicKey(a.HubKey)}, SourceApp: schema.TestApp, SessionID: "test-" + rand.Text()[:8],
 		Env: func(string) string { return "" },
 	})
-	tool := agentclient.Guard(client, policy.Always(), func(context.Context, agentclient.ToolCall) (struct{}, error) { return struct{}{}, nil },
+	tool := agentclient.Guard(client, policy.Always(), func(context.Context, agentclient.ToolCall) (struct{}, error) {
+		return struct{}{}, nil
+	},
 		func(_ agentclient.ToolCall, r *agentclient.Request) {
 			r.Question, r.Risk, r.Timeout = "Delete ./build?", schema.LowRisk, lifetime
 			r.Context = &schema.Context{Why: "This is a test: nothing runs and nothing is deleted, whatever you answer."}

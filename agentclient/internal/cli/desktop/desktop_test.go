@@ -20,7 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestProbe(t *testing.T) {
 	answers := map[string]string{"/api/hub": `{"hubId":"h1"}`, "/healthz": `{"version":"v1.2.3"}`}
-	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { _, _ = io.WriteString(w, answers[req.URL.Path]) }))
+	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, _ = io.WriteString(w, answers[req.URL.Path])
+	}))
 	defer hub.Close()
 	found, err := Probe(t.Context(), hub.URL)
 	require.NoError(t, err)

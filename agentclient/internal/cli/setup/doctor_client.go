@@ -165,7 +165,8 @@ func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time
 	}
 	for i := range all {
 		e := &all[i]
-		if at := time.UnixMilli(int64(e.Timestamp)); e.Agent == agent && e.SourceApp != oldDoctorApp && e.SourceApp != schema.TestApp && at.After(last) {
+		if at := time.UnixMilli(int64(e.Timestamp)); e.Agent == agent &&
+			e.SourceApp != oldDoctorApp && e.SourceApp != schema.TestApp && at.After(last) {
 			last = at
 		}
 	}

@@ -106,7 +106,9 @@ type probeRun struct {
 
 // prepareProbe prepares a run of the entry in a temporary project directory with the given
 // policy. The caller must call clean.
-func (d *doctor) prepareProbe(ctx context.Context, hub *doctorClient, agent string, e install.HookEntry, policy string) (r *probeRun, clean func(), err error) {
+func (d *doctor) prepareProbe(
+	ctx context.Context, hub *doctorClient, agent string, e install.HookEntry, policy string,
+) (r *probeRun, clean func(), err error) {
 	parent, err := os.MkdirTemp("", "hookback-")
 	if err != nil {
 		return nil, nil, err
@@ -238,7 +240,9 @@ func maskReason(text []byte, reason string) string {
 }
 
 // measureHook times runs of the entry that ask no one.
-func (d *doctor) measureHook(ctx context.Context, hub *doctorClient, agent string, e install.HookEntry) (median, worst time.Duration, err error) {
+func (d *doctor) measureHook(
+	ctx context.Context, hub *doctorClient, agent string, e install.HookEntry,
+) (median, worst time.Duration, err error) {
 	e.Argv = observeArgv(e)
 	times := make([]time.Duration, max(d.runs, 1))
 	for i := range times {

@@ -35,7 +35,8 @@ func TestDoctor_ReportsPin(t *testing.T) {
 			d.examineKey(t.Context(), hub.URL())
 			require.Len(t, d.findings, 1)
 			f := d.findings[0]
-			got := strings.NewReplacer(home, "HOME", hub.KeyID(), "KEY", hub.URL(), "HUB", clitest.TrustedHub.KeyID(), "OTHER").Replace(string(f.Severity) + ": " + f.Agent + ": " + f.Text + " → " + f.Remedy)
+			stable := strings.NewReplacer(home, "HOME", hub.KeyID(), "KEY", hub.URL(), "HUB", clitest.TrustedHub.KeyID(), "OTHER")
+			got := stable.Replace(string(f.Severity) + ": " + f.Agent + ": " + f.Text + " → " + f.Remedy)
 			require.Contains(t, got, test.want)
 		})
 	}

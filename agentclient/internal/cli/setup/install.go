@@ -257,7 +257,8 @@ func (i *installFlags) apply(p *install.Plan, std cli.Streams) (status int) {
 	}
 	for _, f := range p.Problems {
 		text := strings.TrimPrefix(f.Error(), install.AgentTitle(f.Agent)+": ")
-		fmt.Fprintf(std.Err, "✗ %-18s %s\n", install.AgentTitle(f.Agent), strings.ReplaceAll(text, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
+		fmt.Fprintf(std.Err, "✗ %-18s %s\n", install.AgentTitle(f.Agent),
+			strings.ReplaceAll(text, i.home+string(filepath.Separator), "~"+string(filepath.Separator)))
 		status = cli.ExitProblem
 	}
 	return status
@@ -269,7 +270,8 @@ func (i *installFlags) groupSize(all []install.Change) (n int) {
 	first := &all[0]
 	for n = 1; n < len(all) && len(first.Notes) == 0; n++ {
 		c := &all[n]
-		if c.Agent != first.Agent || filepath.Dir(c.File) != filepath.Dir(first.File) || i.resultText(c) != i.resultText(first) || len(c.Notes) > 0 {
+		if c.Agent != first.Agent || filepath.Dir(c.File) != filepath.Dir(first.File) ||
+			i.resultText(c) != i.resultText(first) || len(c.Notes) > 0 {
 			break
 		}
 	}

@@ -74,7 +74,8 @@ func trustHub(ctx context.Context, f *cli.Flags, trust *agentclient.Trust, std c
 	if err != nil {
 		return std.PrintError("%s; nothing was changed", cli.ErrorWithHint(err))
 	}
-	if trust.HasOrigin(hub) && slices.ContainsFunc(trust.Pins(), func(p agentclient.Pin) bool { return p.Key.Equal(pin.Key) && p.Origin == pin.Origin }) {
+	if trust.HasOrigin(hub) &&
+		slices.ContainsFunc(trust.Pins(), func(p agentclient.Pin) bool { return p.Key.Equal(pin.Key) && p.Origin == pin.Origin }) {
 		fmt.Fprintf(std.Out, "This account already trusts hub %s.\n", pin)
 		return cli.ExitOK
 	}
@@ -87,7 +88,8 @@ func trustHub(ctx context.Context, f *cli.Flags, trust *agentclient.Trust, std c
 		question = "Replace the key of " + pin.Origin + "? Answers that it signs will count. [y/N] "
 	}
 	fmt.Fprint(std.Err, question)
-	if answer, _ := bufio.NewReader(io.LimitReader(std.In, 1<<10)).ReadString('\n'); !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+	answer, _ := bufio.NewReader(io.LimitReader(std.In, 1<<10)).ReadString('\n')
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
 		fmt.Fprintln(std.Err, "Nothing was changed.")
 		return cli.ExitProblem
 	}

@@ -31,7 +31,9 @@ esac
 	require.NoError(d.t, os.WriteFile(filepath.Join(bin, "systemctl"), []byte(script), 0o700)) //nolint:gosec // a program
 	d.t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	d.env["XDG_RUNTIME_DIR"] = d.home
-	require.Zero(d.t, service.Run(d.t.Context(), append([]string{"install"}, flags...), func(name string) string { return d.env[name] }, cli.Streams{Out: &d.out, Err: &d.errOut}), d.errOut.String())
+	env := func(name string) string { return d.env[name] }
+	status := service.Run(d.t.Context(), append([]string{"install"}, flags...), env, cli.Streams{Out: &d.out, Err: &d.errOut})
+	require.Zero(d.t, status, d.errOut.String())
 	require.NoError(d.t, os.Remove(filepath.Join(bin, "log")))
 	d.out = lockedBuffer{}
 }

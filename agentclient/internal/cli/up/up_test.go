@@ -102,7 +102,8 @@ func (d *desk) start(terminal bool, stdin, text string, args ...string) {
 
 func (d *desk) waitFor(text string) {
 	d.t.Helper()
-	require.Eventually(d.t, func() bool { return strings.Contains(d.out.String(), text) }, time.Minute, 10*time.Millisecond, "output: %s%s", &d.out, &d.errOut)
+	require.Eventually(d.t, func() bool { return strings.Contains(d.out.String(), text) },
+		time.Minute, 10*time.Millisecond, "output: %s%s", &d.out, &d.errOut)
 }
 
 func (d *desk) read(name string) string {

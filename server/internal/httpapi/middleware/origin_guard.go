@@ -166,7 +166,8 @@ func (d *OriginGuard) isSameOrigin(origin, host string) bool {
 		return true
 	}
 	name, _ := splitHost(host)
-	return origin == "https://"+host && (d.hosts[host] || d.hosts[name] || d.public.IsPublicHost(host)) // a reverse proxy of the operator terminates TLS
+	// A reverse proxy of the operator terminates TLS.
+	return origin == "https://"+host && (d.hosts[host] || d.hosts[name] || d.public.IsPublicHost(host))
 }
 
 func isNavigation(c *fiber.Ctx) bool {

@@ -16,7 +16,9 @@ import (
 
 // Handlers returns the handlers of the routes of share links, by "METHOD path". identityOf returns the caller
 // of a request, and linkTo the URL of a path of the dashboard.
-func Handlers(s *shares.Service, identityOf func(*fiber.Ctx) auth.Identity, linkTo func(*fiber.Ctx, string) string) map[string]fiber.Handler {
+func Handlers(
+	s *shares.Service, identityOf func(*fiber.Ctx) auth.Identity, linkTo func(*fiber.Ctx, string) string,
+) map[string]fiber.Handler {
 	return map[string]fiber.Handler{
 		"GET " + control.PathShares: func(c *fiber.Ctx) error {
 			return list(c, s, identityOf, store.SessionKey{App: c.Query("source_app"), Session: c.Query("session_id")})

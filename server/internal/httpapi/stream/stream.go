@@ -273,7 +273,8 @@ func (st *stream) wakeWriter() {
 func (st *stream) hasPending() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return len(st.control) > 0 || len(st.notices) > 0 || st.wantsPresence && st.Presence.messageFor(st) != st.lastPresence || st.wantsFreezes() && st.freezes.message.Load() != st.lastFreezes
+	return len(st.control) > 0 || len(st.notices) > 0 || st.wantsPresence && st.Presence.messageFor(st) != st.lastPresence ||
+		st.wantsFreezes() && st.freezes.message.Load() != st.lastFreezes
 }
 
 // wantsFreezes reports whether the client receives the active freezes.

@@ -321,7 +321,8 @@ func (st *stream) handleMessage(message []byte) bool {
 		return false
 	}
 	var viewing schema.ViewingMessage
-	if json.Unmarshal(message, &viewing) != nil || viewing.Type != schema.ViewingMessageType || viewing.ID < 0 || int64(viewing.ID) > st.Query.Hello().Seq {
+	if json.Unmarshal(message, &viewing) != nil || viewing.Type != schema.ViewingMessageType ||
+		viewing.ID < 0 || int64(viewing.ID) > st.Query.Hello().Seq {
 		return true
 	}
 	st.mu.Lock()

@@ -111,7 +111,8 @@ func OfferFor(q *Question, limits Limits) Offer {
 			return Offer{Refused: "it has more than six choices"}
 		}
 		for i, label := range q.Ask.Choices {
-			if !isPlain(label) || strings.ContainsAny(label, "\n\t") || strings.TrimSpace(label) == "" || utf8.RuneCountInString(label) > maxLabelChars {
+			if !isPlain(label) || strings.ContainsAny(label, "\n\t") || strings.TrimSpace(label) == "" ||
+				utf8.RuneCountInString(label) > maxLabelChars {
 				return Offer{Refused: "a choice does not fit on a button"}
 			}
 			offer.Buttons = append(offer.Buttons, Button{label, FirstChoice + Answer(i)}) //nolint:gosec // below maxChoices

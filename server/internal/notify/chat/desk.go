@@ -303,7 +303,9 @@ func (d *Desk) Data(m *Message, answer buttons.Answer) string {
 // decide answers a question with the response that response returns for the present offer, and
 // returns the text for the person. The offer is computed again, because risk, call and settings can
 // have changed since the message was sent.
-func (d *Desk) decide(ctx context.Context, q *buttons.Question, p buttons.Press, by auth.Identity, response func(*buttons.Offer) *schema.Response) (shown string, err error) {
+func (d *Desk) decide(
+	ctx context.Context, q *buttons.Question, p buttons.Press, by auth.Identity, response func(*buttons.Offer) *schema.Response,
+) (shown string, err error) {
 	if q.Status.IsSettled() {
 		return "Already " + buttons.Outcome(&q.Status) + ".", nil
 	}

@@ -24,7 +24,8 @@ func (r *RefusalError) Error() string {
 // IsPermanent reports whether a repetition would be refused as well.
 func IsPermanent(err error) bool {
 	var refused *RefusalError
-	return errors.As(err, &refused) && refused.Code >= 400 && refused.Code < 500 && refused.Code != http.StatusTooManyRequests && refused.Code != http.StatusRequestTimeout
+	return errors.As(err, &refused) && refused.Code >= 400 && refused.Code < 500 &&
+		refused.Code != http.StatusTooManyRequests && refused.Code != http.StatusRequestTimeout
 }
 
 // The delays between failed requests.

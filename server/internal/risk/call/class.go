@@ -55,7 +55,8 @@ func isHarmlessCommand(tool string, raw json.RawMessage, dir programs.WorkingDir
 		return isHarmlessLine(tool, text, dir)
 	}
 	var words []string
-	if json.Unmarshal(raw, &words) != nil || len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return !programs.IsPlainText(w) }) {
+	if json.Unmarshal(raw, &words) != nil || len(words) == 0 ||
+		slices.ContainsFunc(words, func(w string) bool { return !programs.IsPlainText(w) }) {
 		return false
 	}
 	if len(words) == 3 && Shells[words[0]] && (words[1] == "-c" || words[1] == "-lc") {

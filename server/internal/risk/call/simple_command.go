@@ -42,7 +42,8 @@ func ParseSimpleCommand(tool, text, cwd string) (words []string, ok bool) {
 func SimpleCommand(tool, text, cwd string) (words []shell.Word, ok bool) {
 	d := KindOf(tool).Dialect()
 	windows := IsWindows(tool, cwd)
-	if len(text) > paths.MaxLength || windows && strings.ContainsAny(text, shellMetacharacters+windowsMetacharacters) || !programs.IsPlainText(text) || hasActiveMetacharacter(text) {
+	if len(text) > paths.MaxLength || windows && strings.ContainsAny(text, shellMetacharacters+windowsMetacharacters) ||
+		!programs.IsPlainText(text) || hasActiveMetacharacter(text) {
 		return nil, false
 	}
 	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 { // a trailing escape continues the command on the next line

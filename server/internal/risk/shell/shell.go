@@ -535,4 +535,6 @@ func (p *parser) parseHeredocSubstitutions(from, to int) (subs []*Command) {
 	return w.Subs
 }
 
-func appendRune(b []byte, r uint64) []byte { return utf8.AppendRune(b, rune(r)) } //nolint:gosec // at most 32 bits; an invalid value becomes U+FFFD
+func appendRune(b []byte, r uint64) []byte {
+	return utf8.AppendRune(b, rune(r)) //nolint:gosec // at most 32 bits; an invalid value becomes U+FFFD
+}

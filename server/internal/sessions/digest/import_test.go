@@ -218,7 +218,8 @@ func FuzzReadImport(f *testing.F) {
 		require.False(t, math.IsNaN(s.Sum.CostUSD) || math.IsInf(s.Sum.CostUSD, 0) || s.Sum.CostUSD < 0)
 		require.GreaterOrEqual(t, s.Sum.Tools, s.Sum.Failures)
 		if s.Sum.Tokens != nil {
-			require.GreaterOrEqual(t, min(s.Sum.Tokens.Input, s.Sum.Tokens.Output, s.Sum.Tokens.CacheRead, s.Sum.Tokens.CacheWrite), int64(0))
+			require.GreaterOrEqual(t, min(s.Sum.Tokens.Input, s.Sum.Tokens.Output, s.Sum.Tokens.CacheRead, s.Sum.Tokens.CacheWrite),
+				int64(0))
 		}
 		require.LessOrEqual(t, s.Sum.StartedAt, s.Sum.LastAt)
 		require.LessOrEqual(t, s.Sum.LastAt, schema.Millis(received))

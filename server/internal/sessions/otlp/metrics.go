@@ -207,7 +207,8 @@ func (b *Batch) emitSeries(key seriesKey, byModel map[string]*modelSeries) error
 	}
 	event := schema.Event{SourceApp: key.agent, Agent: key.agent, SessionID: key.session, HookEventType: "ApiUsage", Timestamp: key.at}
 	if sum.Usage != nil {
-		event.Summary = fmt.Sprintf("%s in, %s out, $%.4f", formatCount(sum.Usage.Input+sum.Usage.CacheRead+sum.Usage.CacheWrite), formatCount(sum.Usage.Output), sum.CostUSD)
+		event.Summary = fmt.Sprintf("%s in, %s out, $%.4f", formatCount(sum.Usage.Input+sum.Usage.CacheRead+sum.Usage.CacheWrite),
+			formatCount(sum.Usage.Output), sum.CostUSD)
 	}
 	e, err := newEvent(event, struct {
 		Series []*modelSeries `json:"series"`

@@ -92,7 +92,8 @@ func TestProtobuf_RejectsMalformedBodies(t *testing.T) {
 	points := message(1, message(2, message(2, message(7, bytes.Repeat(message(1, nil), otlp.MaxRecords+1)))))
 	_, err := otlp.MetricsProtobuf(points)
 	require.ErrorIs(t, err, otlp.ErrMalformed, "data points")
-	b, err := otlp.LogsProtobuf(record(append(protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), 1), message(99, []byte("future"))...)))
+	mistyped := protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), 1)
+	b, err := otlp.LogsProtobuf(record(append(mistyped, message(99, []byte("future"))...)))
 	require.NoError(t, err, "unknown fields and types are skipped")
 	require.Equal(t, 1, b.Ignored)
 }

@@ -40,7 +40,9 @@ type Inbox[N comparable] struct {
 }
 
 // Page returns the newest questions that f selects in [from, to). apps are the known ones of f.Agents.
-func (x Inbox[N]) Page(ctx context.Context, f store.InboxFilter, apps []N, from, to int64) (questions []*store.Event, more bool, err error) {
+func (x Inbox[N]) Page(
+	ctx context.Context, f store.InboxFilter, apps []N, from, to int64,
+) (questions []*store.Event, more bool, err error) {
 	ids := x.pending(f, apps, from, to)
 	for _, r := range x.ranges(f, apps) {
 		found, err := x.Source.IDs(ctx, r.query, append(r.args, from, to, f.Limit+1)...)
@@ -67,7 +69,8 @@ func (x Inbox[N]) pending(f store.InboxFilter, apps []N, from, to int64) []schem
 		return nil
 	}
 	ids := x.Pending.IDs(func(id schema.EventID, q *PendingQuestion[N]) bool {
-		return !(forEveryone && q.IsAddressed) && int64(id) >= from && int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
+		return !(forEveryone && q.IsAddressed) && int64(id) >= from &&
+			int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
 	})
 	slices.Reverse(ids)
 	return ids[:min(f.Limit+1, len(ids))]

@@ -50,7 +50,8 @@ type SessionSource interface {
 // Search returns a page of the sessions that f selects, in a log that ends at head: by their texts, the
 // newest ones in memory, and then by their transcripts. read is the argument of Update.
 func (c *SessionTexts) Search(
-	ctx context.Context, source SessionSource, read func(after schema.EventID, limit int) ([]SessionText, error), head int64, f store.SessionFilter,
+	ctx context.Context, source SessionSource, read func(after schema.EventID, limit int) ([]SessionText, error),
+	head int64, f store.SessionFilter,
 ) (facts [][]byte, next int64, err error) {
 	f.Text = strings.ToLower(f.Text)
 	if before, ok := TranscriptPosition(f.Before); ok {

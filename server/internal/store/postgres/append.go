@@ -152,9 +152,12 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
 			body_hash, ask_hash, secret_hash, has_nonce, addressed, owner, machine)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)`,
 		e.ID, e.App, e.Session, e.Type, e.Tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
-		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
-		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
-		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash), q.HasNonce, isAddressed, t.w.store.Self(), t.w.store.machineOf(q.URL))
+		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
+		kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
+		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()),
+		kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
+		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash),
+		q.HasNonce, isAddressed, t.w.store.Self(), t.w.store.machineOf(q.URL))
 	if err != nil {
 		return err
 	}
@@ -200,7 +203,8 @@ func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
 	now := kit.Millis(t.now)
 	return t.exec(`UPDATE deliveries SET state = $1, open = true, undelivered = true, handled = 0, due = $2, wake = greatest($2, leased), until = greatest(until, $3), machine = $8
 		WHERE seq = $4 AND NOT sent AND state NOT IN ($5, $6, $7)`,
-		schema.Queued, now, now+kit.CallbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered, t.w.store.machineOf(q.URL))
+		schema.Queued, now, now+kit.CallbackRetryWindow.Milliseconds(), seq,
+		schema.Acked, schema.Pulled, schema.Delivered, t.w.store.machineOf(q.URL))
 }
 
 // receivedAt returns the time an event counts as received, and advances the counter.

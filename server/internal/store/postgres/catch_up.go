@@ -141,7 +141,8 @@ func scanPendingUpdates(rows pgx.Rows, err error) ([]kit.PendingUpdate[string], 
 		q := &u.Row
 		var isPending bool
 		var status, same []byte
-		if err := rows.Scan(&u.ID, &isPending, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt, &q.Lifeline, &status, &q.IsAddressed, &same, &q.SameAs, &q.Joined); err != nil {
+		if err := rows.Scan(&u.ID, &isPending, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt,
+			&q.Lifeline, &status, &q.IsAddressed, &same, &q.SameAs, &q.Joined); err != nil {
 			return err
 		}
 		q.Same, u.Ended = string(same), !isPending

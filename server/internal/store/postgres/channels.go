@@ -23,7 +23,8 @@ func (s *engine) Channels(ctx context.Context) ([]store.Channel, error) {
 // scanChannels reads and decrypts the rows of queryChannels.
 func scanChannels(rows pgx.Rows, err error, key *identity.Key) ([]store.Channel, error) {
 	return collect(rows, err, func(rows pgx.Rows, c *store.Channel) error {
-		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person, &c.IsBrief, kit.ScanTime(&c.CreatedAt), &c.CreatedBy); err != nil {
+		if err := rows.Scan(&c.ID, &c.Name, &c.Kind, &c.URL, &c.Secret, &c.Person,
+			&c.IsBrief, kit.ScanTime(&c.CreatedAt), &c.CreatedBy); err != nil {
 			return err
 		}
 		url, errURL := key.Decrypt(channelPlace("url", c.ID), c.URL)

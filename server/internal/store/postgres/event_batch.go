@@ -25,7 +25,8 @@ func (b *eventBatch) len() int { return len(b.seqs) }
 
 // add adds an event with its idempotency key; nil: none.
 func (b *eventBatch) add(e *store.Event, uid uuid.UUID, key []byte) {
-	b.seqs, b.received, b.timestamps = append(b.seqs, int64(e.ID)), append(b.received, e.ReceivedAt.UnixMilli()), append(b.timestamps, e.Timestamp)
+	b.seqs, b.received, b.timestamps =
+		append(b.seqs, int64(e.ID)), append(b.received, e.ReceivedAt.UnixMilli()), append(b.timestamps, e.Timestamp)
 	b.uids, b.asks, b.keys = append(b.uids, uid), append(b.asks, e.Question != nil), append(b.keys, key)
 	b.envelopes, b.payloads = append(b.envelopes, kit.NonNil(e.Envelope)), append(b.payloads, kit.NonNil(e.Payload))
 	for i, name := range [...]string{e.App, e.Session, e.Type, e.Tool} {
@@ -57,7 +58,8 @@ func (b *eventBatch) queue(t *tx) {
 	}
 	later := t.batch.QueuedQueries
 	t.batch.QueuedQueries = nil
-	t.batch.Queue(insertEvents, b.seqs, b.uids, b.received, b.timestamps, b.names[0], b.names[1], b.names[2], b.names[3], b.asks, b.keys, b.envelopes, b.payloads)
+	t.batch.Queue(insertEvents, b.seqs, b.uids, b.received, b.timestamps, b.names[0],
+		b.names[1], b.names[2], b.names[3], b.asks, b.keys, b.envelopes, b.payloads)
 	b.queueNames(t)
 	t.batch.QueuedQueries = append(t.batch.QueuedQueries, later...)
 	*b = newEventBatch(b.w)

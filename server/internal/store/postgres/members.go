@@ -94,7 +94,8 @@ func (m *members) beat(ctx context.Context) error {
 	}
 	began := time.Now()
 	batch := &pgx.Batch{}
-	batch.Queue(upsertHub, m.self.ID, cleanText(m.self.Name), cleanText(m.self.Version), kit.Millis(m.self.StartedAt), facts, m.self.Machine)
+	batch.Queue(upsertHub, m.self.ID, cleanText(m.self.Name), cleanText(m.self.Version),
+		kit.Millis(m.self.StartedAt), facts, m.self.Machine)
 	batch.Queue(forgetHubs, forgetAfter.Milliseconds())
 	batch.Queue(acquireLease, m.self.ID, leaseTime.Milliseconds())
 	results := m.store.readers.pool.SendBatch(ctx, batch)

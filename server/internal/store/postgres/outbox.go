@@ -20,7 +20,8 @@ func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered, owner = excluded.owner, machine = excluded.machine`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, kit.Millis(d.Due), kit.Millis(d.Until), kit.Millis(d.Handled), d.IsOpen(), d.IsUndelivered(),
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, kit.Millis(d.Due),
+		kit.Millis(d.Until), kit.Millis(d.Handled), d.IsOpen(), d.IsUndelivered(),
 		kit.Millis(d.Leased), t.w.store.Self(), t.w.store.members.self.Machine)
 	return err
 }
@@ -107,7 +108,9 @@ func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.
 
 const queryOrphans = `SELECT seq FROM questions WHERE inbox = 'pending' AND lifeline = $1 AND owner <> ALL (coalesce($2::text[], '{}')) AND seq > $3 ORDER BY seq LIMIT $4`
 
-func (s *engine) Orphans(ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int) ([]schema.EventID, error) {
+func (s *engine) Orphans(
+	ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int,
+) ([]schema.EventID, error) {
 	rows, err := s.readers.query(ctx, queryOrphans, of, alive, after, limit)
 	return scanIDs(rows, err)
 }

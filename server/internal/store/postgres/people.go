@@ -45,7 +45,8 @@ func scanPerson(rows pgx.Rows, p *store.Person) error {
 }
 
 func scanSignIn(rows pgx.Rows, i *store.SignIn) error {
-	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key, &i.Confirmed, kit.ScanTime(&i.CreatedAt), kit.ScanTime(&i.LastSeenAt))
+	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key,
+		&i.Confirmed, kit.ScanTime(&i.CreatedAt), kit.ScanTime(&i.LastSeenAt))
 }
 
 func scanToken(rows pgx.Rows, o *store.Token) error {
@@ -142,7 +143,8 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 		write(`INSERT INTO people (name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			ON CONFLICT (name) DO UPDATE SET role = excluded.role, owner = excluded.owner, email = excluded.email, subject = excluded.subject, created_at = excluded.created_at, seen_at = excluded.seen_at, signed_in = excluded.signed_in, reset_at = excluded.reset_at, reset_by = excluded.reset_by, promoted_at = excluded.promoted_at, promoted_by = excluded.promoted_by`,
-			p.Name, p.Role, p.Owner, p.Email, p.Subject, kit.Millis(p.CreatedAt), kit.Millis(p.LastSeenAt), p.SignedIn, kit.Millis(p.ResetAt), p.ResetBy, kit.Millis(p.PromotedAt), p.PromotedBy)
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, kit.Millis(p.CreatedAt), kit.Millis(p.LastSeenAt),
+			p.SignedIn, kit.Millis(p.ResetAt), p.ResetBy, kit.Millis(p.PromotedAt), p.PromotedBy)
 		write(`DELETE FROM shares WHERE person = $1 AND ($2::boolean OR created_at <= $3)`, p.Name, p.Role == schema.Viewer, kit.Millis(p.ResetAt))
 	}
 	for _, i := range c.SignIns {
@@ -153,7 +155,8 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 	for _, o := range c.Tokens {
 		write(`INSERT INTO tokens (id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 			ON CONFLICT (id) DO UPDATE SET name = excluded.name, prefix = excluded.prefix, hash = excluded.hash, person = excluded.person, apps = excluded.apps, created_at = excluded.created_at, used_at = excluded.used_at, expires_at = excluded.expires_at`,
-			o.ID, o.Name, o.Prefix, o.Hash, o.Person, kit.JSON(o.Apps), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt), kit.Millis(o.ExpiresAt))
+			o.ID, o.Name, o.Prefix, o.Hash, o.Person, kit.JSON(o.Apps),
+			kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt), kit.Millis(o.ExpiresAt))
 	}
 	for _, o := range c.Codes {
 		write(`INSERT INTO sign_in_codes (hash, person, way, confirmed, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
@@ -163,7 +166,8 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 	for _, o := range c.Passkeys {
 		write(`INSERT INTO passkeys (id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 			ON CONFLICT (id) DO UPDATE SET person = excluded.person, name = excluded.name, rp_id = excluded.rp_id, credential = excluded.credential, public_key = excluded.public_key, sign_count = excluded.sign_count, flags = excluded.flags, transports = excluded.transports, created_at = excluded.created_at, used_at = excluded.used_at`,
-			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags, kit.JSON(o.Transports), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt))
+			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags,
+			kit.JSON(o.Transports), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt))
 	}
 	return err
 }

@@ -44,7 +44,8 @@ func (p *publisher) own(rows []store.LogRow, makeCurrent func()) {
 	}
 	for _, row := range rows {
 		e := *row.Event // its bytes belong to the poster, who may not wait until it is published
-		e.Envelope, e.Payload, e.Question, e.Status = slices.Clone(e.Envelope), slices.Clone(e.Payload), slices.Clone(e.Question), slices.Clone(e.Status)
+		e.Envelope, e.Payload, e.Question, e.Status =
+			slices.Clone(e.Envelope), slices.Clone(e.Payload), slices.Clone(e.Question), slices.Clone(e.Status)
 		row.Event = &e
 		p.waiting = append(p.waiting, row)
 	}

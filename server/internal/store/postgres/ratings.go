@@ -120,7 +120,8 @@ func (t *tx) upsertCall(c *store.RatedCall) error {
 	err := t.exec(`INSERT INTO risky_calls (seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (seq) DO UPDATE SET decided = excluded.decided, outcome = excluded.outcome`,
-		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, string(c.Risk), strings.Join(c.Codes, " "), string(c.Decided), string(c.Outcome))
+		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, string(c.Risk),
+		strings.Join(c.Codes, " "), string(c.Decided), string(c.Outcome))
 	return err
 }
 

@@ -63,7 +63,8 @@ func (run *searchRun) keepNameSegments(ctx context.Context, c nameCondition, set
 	if c.negated || c.column == "tool" {
 		return nil
 	}
-	rows, err := run.store.readers.query(ctx, queryNameSegments, c.kind, append([]string{}, c.names...), r.From>>nameSegmentBits, r.To>>nameSegmentBits)
+	rows, err := run.store.readers.query(ctx, queryNameSegments, c.kind,
+		append([]string{}, c.names...), r.From>>nameSegmentBits, r.To>>nameSegmentBits)
 	segments, err := collect(rows, err, scanColumn[int64])
 	if err == nil {
 		kit.KeepNameSegments(set, segments)

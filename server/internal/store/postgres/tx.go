@@ -195,7 +195,8 @@ func (t *tx) commit() error {
 		c.policy++
 	}
 	t.batch = &pgx.Batch{}
-	_ = t.execOne(guardCommits, updateCounters, c.mark, c.head, c.pruned, c.events, c.bytes, c.received, c.decided, c.state, c.policy, c.commits-1)
+	_ = t.execOne(guardCommits, updateCounters, c.mark, c.head, c.pruned, c.events,
+		c.bytes, c.received, c.decided, c.state, c.policy, c.commits-1)
 	t.batch.QueuedQueries = append(t.batch.QueuedQueries, queued...)
 	if t.isOpen {
 		_ = t.exec(`COMMIT`)

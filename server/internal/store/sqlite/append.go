@@ -111,7 +111,8 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	}
 	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool, d.NewQuestion != nil, kit.Nullable(key), kit.NonNil(e.Envelope), kit.NonNil(e.Payload))
+		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool,
+		d.NewQuestion != nil, kit.Nullable(key), kit.NonNil(e.Envelope), kit.NonNil(e.Payload))
 	if err == nil {
 		err = t.recordNames(seq, ids)
 	}
@@ -161,8 +162,10 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 			body_hash, ask_hash, secret_hash, has_nonce, addressed)
 		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
-		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol, kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
-		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()), kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
+		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
+		kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
+		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()),
+		kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
 		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash), q.HasNonce, isAddressed)
 	if err != nil {
 		return err

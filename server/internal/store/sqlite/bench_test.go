@@ -42,7 +42,9 @@ func BenchmarkAppend(b *testing.B) {
 	for _, producers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint("producers=", producers), func(b *testing.B) {
 			commits := 0
-			full, normal := newBenchStore(b, "FULL", func(c *Config) { c.Commits = commitFunc(func(store.Commit) { commits++ }) }), newBenchStore(b, "NORMAL")
+			full, normal := newBenchStore(b, "FULL", func(c *Config) {
+				c.Commits = commitFunc(func(store.Commit) { commits++ })
+			}), newBenchStore(b, "NORMAL")
 			var took [2]time.Duration
 			var cpu [2]time.Duration
 			const turn = 2000

@@ -59,7 +59,8 @@ func FuzzFind_MatchesText(f *testing.F) {
 	}
 	b := newTestStore(f)
 	f.Fuzz(func(t *testing.T, text, search string) {
-		if search == "" || len(search) > kit.MaxTextBytes || strings.ContainsRune(text+search, 0) || !utf8.ValidString(text) || !utf8.ValidString(search) {
+		if search == "" || len(search) > kit.MaxTextBytes || strings.ContainsRune(text+search, 0) ||
+			!utf8.ValidString(text) || !utf8.ValidString(search) {
 			return
 		}
 		d := conformance.NewQuestionDraft("s", time.Time{})

@@ -44,7 +44,8 @@ func (s *engine) QuestionsSince(ctx context.Context, seq int64, limit int) (ids 
 	var lists [2][]kit.QuestionChange
 	for i, query := range []string{queryAskedSince, queryChangedSince} {
 		rows, err := s.readers.query(ctx, query, seq, head, limit)
-		if lists[i], err = collect(rows, err, func(rows *sql.Rows, c *kit.QuestionChange) error { return rows.Scan(&c.Seq, &c.Question) }); err != nil {
+		if lists[i], err = collect(rows, err,
+			func(rows *sql.Rows, c *kit.QuestionChange) error { return rows.Scan(&c.Seq, &c.Question) }); err != nil {
 			return nil, seq, err
 		}
 	}
@@ -62,7 +63,9 @@ func (s *engine) BecameGroupLeader(ctx context.Context, id schema.EventID) (lead
 	return leads, err
 }
 
-func (s *engine) AddNotifications(ctx context.Context, id schema.EventID, notifications []store.Notification, done *store.NotificationProgress) error {
+func (s *engine) AddNotifications(
+	ctx context.Context, id schema.EventID, notifications []store.Notification, done *store.NotificationProgress,
+) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		for i := range notifications {
 			if err := t.addNotification(id, &notifications[i]); err != nil {
@@ -93,7 +96,9 @@ func (s *engine) NotificationsOf(ctx context.Context, id schema.EventID) ([]stor
 	return scanNotifications(rows, err)
 }
 
-func (s *engine) DueNotifications(ctx context.Context, channel int64, now time.Time, n int) (due []store.Notification, next time.Time, err error) {
+func (s *engine) DueNotifications(
+	ctx context.Context, channel int64, now time.Time, n int,
+) (due []store.Notification, next time.Time, err error) {
 	rows, err := s.readers.query(ctx, queryDueNotifications, channel, kit.Millis(now), n)
 	if due, err = scanNotifications(rows, err); err != nil {
 		return nil, time.Time{}, err
@@ -104,7 +109,8 @@ func (s *engine) DueNotifications(ctx context.Context, channel int64, now time.T
 
 func scanNotifications(rows *sql.Rows, err error) ([]store.Notification, error) {
 	return collect(rows, err, func(rows *sql.Rows, n *store.Notification) error {
-		return rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error, &n.Attempts,
+		return rows.Scan(&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person,
+			&n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error, &n.Attempts,
 			kit.ScanTime(&n.Due), kit.ScanTime(&n.CreatedAt), &n.At)
 	})
 }

@@ -293,7 +293,8 @@ func (s *engine) loadPending(ctx context.Context, w *writer) error {
 	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)
 	stored, err := collect(rows, err, func(rows *sql.Rows, u *kit.PendingUpdate[int64]) error {
 		q := &u.Row
-		return rows.Scan(&u.ID, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt, &q.Lifeline, &q.Waiter, &q.IsAddressed, &q.Same, &q.SameAs, &q.Joined)
+		return rows.Scan(&u.ID, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt,
+			&q.Lifeline, &q.Waiter, &q.IsAddressed, &q.Same, &q.SameAs, &q.Joined)
 	})
 	s.pending.Load(stored)
 	return err

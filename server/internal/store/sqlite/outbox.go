@@ -19,7 +19,8 @@ func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, kit.Millis(d.Until), leased, kit.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, kit.Millis(d.Until), leased,
+		kit.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
 	return err
 }
 
@@ -116,7 +117,9 @@ func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.
 	return ids[:min(limit, len(ids))], ctx.Err()
 }
 
-func (s *engine) Orphans(ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int) ([]schema.EventID, error) {
+func (s *engine) Orphans(
+	ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int,
+) ([]schema.EventID, error) {
 	if slices.Contains(alive, s.Self()) { // the only hub, which owns all
 		return nil, ctx.Err()
 	}

@@ -44,7 +44,8 @@ func scanPerson(rows *sql.Rows, p *store.Person) error {
 }
 
 func scanSignIn(rows *sql.Rows, i *store.SignIn) error {
-	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key, &i.Confirmed, kit.ScanTime(&i.CreatedAt), kit.ScanTime(&i.LastSeenAt))
+	return rows.Scan(&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key,
+		&i.Confirmed, kit.ScanTime(&i.CreatedAt), kit.ScanTime(&i.LastSeenAt))
 }
 
 func scanToken(rows *sql.Rows, o *store.Token) error {
@@ -136,7 +137,8 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 	for _, p := range c.Persons {
 		write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			p.Name, p.Role, p.Owner, p.Email, p.Subject, kit.Millis(p.CreatedAt), kit.Millis(p.LastSeenAt), p.SignedIn, kit.Millis(p.ResetAt), p.ResetBy, kit.Millis(p.PromotedAt), p.PromotedBy)
+			p.Name, p.Role, p.Owner, p.Email, p.Subject, kit.Millis(p.CreatedAt), kit.Millis(p.LastSeenAt),
+			p.SignedIn, kit.Millis(p.ResetAt), p.ResetBy, kit.Millis(p.PromotedAt), p.PromotedBy)
 		write(`DELETE FROM shares WHERE stream_id = 1 AND person = ? AND (? OR created_at <= ?)`, p.Name, p.Role == schema.Viewer, kit.Millis(p.ResetAt))
 	}
 	for _, i := range c.SignIns {
@@ -145,7 +147,8 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 	}
 	for _, o := range c.Tokens {
 		write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Name, o.Prefix, o.Hash, o.Person, kit.JSON(o.Apps), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt), kit.Millis(o.ExpiresAt))
+			o.ID, o.Name, o.Prefix, o.Hash, o.Person, kit.JSON(o.Apps),
+			kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt), kit.Millis(o.ExpiresAt))
 	}
 	for _, o := range c.Codes {
 		write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, confirmed, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?)`,
@@ -153,7 +156,8 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 	}
 	for _, o := range c.Passkeys {
 		write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags, kit.JSON(o.Transports), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt))
+			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags,
+			kit.JSON(o.Transports), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt))
 	}
 	return err
 }

@@ -60,7 +60,8 @@ func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGrou
 		var key store.SpendGroup
 		var u store.Spend
 		t := &u.Tokens
-		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &key.Project, &key.Imported, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &u.CostUSD)
+		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &key.Project,
+			&key.Imported, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &u.CostUSD)
 		sums[key] = u
 		return err
 	})

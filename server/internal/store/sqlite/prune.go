@@ -136,7 +136,8 @@ func (s *engine) pruneImports(ctx context.Context, p *store.RetentionPolicy, pac
 			for events = 0; err == nil && n < len(sessions); n++ {
 				last = sessions[n]
 				var pruned []prunedEvent
-				rows, err := t.query(queryImportEvents, last.key.App, last.key.Session, history.EventSessionImported, nameSegmentBits, nameSegmentSize-1)
+				rows, err := t.query(queryImportEvents, last.key.App, last.key.Session,
+					history.EventSessionImported, nameSegmentBits, nameSegmentSize-1)
 				if pruned, err = scanPruned(rows, err); err == nil {
 					err = t.removeEvents(pruned)
 				}

@@ -127,7 +127,8 @@ func (t *tx) upsertCall(c *store.RatedCall) error {
 	_, err := t.exec(`INSERT INTO risky_calls (stream_id, seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET decided = excluded.decided, outcome = excluded.outcome`,
-		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, string(c.Risk), strings.Join(c.Codes, " "), string(c.Decided), string(c.Outcome))
+		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, string(c.Risk),
+		strings.Join(c.Codes, " "), string(c.Decided), string(c.Outcome))
 	return err
 }
 

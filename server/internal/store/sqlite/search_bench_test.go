@@ -155,7 +155,9 @@ func BenchmarkAppendIndexed(b *testing.B) {
 			start, used := time.Now(), cpuTime()
 			appendConcurrently(b, s, 64, 4*grams.BlockSize)
 			took[i] += time.Since(start)
-			require.Eventually(b, func() bool { return i == 1 || s.countBlocks(b) >= int(s.Head()>>grams.BlockBits) }, time.Minute, time.Millisecond)
+			require.Eventually(b, func() bool {
+				return i == 1 || s.countBlocks(b) >= int(s.Head()>>grams.BlockBits)
+			}, time.Minute, time.Millisecond)
 			cpu[i] += cpuTime() - used
 		}
 		n += 4 * grams.BlockSize

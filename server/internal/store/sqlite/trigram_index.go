@@ -126,7 +126,8 @@ func (run *searchRun) keepSegmentsWithText(ctx context.Context, set *grams.Set, 
 }
 
 func (run *searchRun) keepSegmentsWithTrigram(ctx context.Context, hash uint32, set *grams.Set, r grams.Range) error {
-	rows, err := run.store.readers.query(ctx, queryTrigrams, grams.Slice(hash), r.From>>grams.BlockBits, r.To>>grams.BlockBits, filter.IndexVersion)
+	rows, err := run.store.readers.query(ctx, queryTrigrams, grams.Slice(hash),
+		r.From>>grams.BlockBits, r.To>>grams.BlockBits, filter.IndexVersion)
 	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var block int64
 		var saturated uint16

@@ -100,7 +100,8 @@ const counterInterval = 1024
 // can't be counted has to be written.
 func (t *tx) mustWriteCounters() bool {
 	now, stored := &t.counters, &t.w.stored
-	return now.pruned != stored.pruned || now.deleted != stored.deleted || now.lastNameID != stored.lastNameID || now.head-stored.head >= counterInterval
+	return now.pruned != stored.pruned || now.deleted != stored.deleted ||
+		now.lastNameID != stored.lastNameID || now.head-stored.head >= counterInterval
 }
 
 func (t *tx) writeCounters() error {

@@ -60,7 +60,8 @@ func (s suite) TestDuplicateGroup_HasMaximumSize(t *testing.T) {
 func (s suite) TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
-	one, two, three := b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
+	one, two, three :=
+		b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
 	other := b.MustAppend(t, duplicateQuestion("l")).ID
 	require.NoError(t, b.Apply(t.Context(), b.resolution(t, two)))
 	require.NoError(t, b.Apply(t.Context(), b.resolution(t, one)))
@@ -87,7 +88,8 @@ func (s suite) TestDuplicateGroup_PublishesEveryChange(t *testing.T) {
 func (s suite) TestDuplicateGroup_ResolvesAtomically(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
-	one, two, three := b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
+	one, two, three :=
+		b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
 	c := b.resolution(t, one)
 	c.Duplicates = []store.Change{b.resolution(t, two), b.resolution(t, three)}
 	stale := c
@@ -137,7 +139,8 @@ func (b *Harness) leaders(t testing.TB, ids ...schema.EventID) (all []schema.Eve
 func (s suite) TestDuplicateGroup_LostLeaderGivesWay(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
-	one, two, three := b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
+	one, two, three :=
+		b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID, b.MustAppend(t, duplicateQuestion("k")).ID
 	b.setWaiter(t, two, schema.Lost)
 	b.setWaiter(t, three, schema.Listening)
 	require.Equal(t, []schema.EventID{0, one, one}, b.leaders(t, one, two, three), "the leader is not lost")
