@@ -5,16 +5,15 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# go build fails to stamp a version if another user owns the clone.
-export GOFLAGS := $(GOFLAGS) -buildvcs=false
+# go build fails to stamp a version if another user owns the clone. With -trimpath and without cgo,
+# binaries, tests, tools and linters of all clones on a machine share what is compiled. The race
+# detector needs cgo.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false -trimpath
+export CGO_ENABLED ?= 0
 export HOOKBACK_URL ?= http://127.0.0.1:4000
 
 npm := npm --prefix dashboard
 
-# The race detector watches everything but the SQLite engine, which is C translated to
-# Go: instrumented, it makes database tests use three times the CPU.
-race := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
-packages ?= ./...
 pgpackages ?= ./server/internal/... ./server/hubtest/...
 fuzztime ?= 60s
 events ?= 3000000
@@ -68,12 +67,20 @@ check: $(installed) ## run all static checks
 	scripts/check.sh
 
 .PHONY: test
-test: $(installed) ## run everything CI runs: check, Go, dashboard and browser tests
+test: ## run everything CI runs: check, Go, dashboard and browser tests
 	scripts/test.sh
 
+.PHONY: quick
+quick: ## test the changed Go packages and their importers, and what changed on the page; base=REVISION
+	scripts/quick.sh $(base)
+
 .PHONY: test-go
-test-go: ## run the Go tests with the race detector
-	go test $(race) -timeout 30m $(packages)
+test-go: ## run the Go tests, those of scripts/race.txt with the race detector
+	source scripts/go-packages.sh; test_raced $$(race_packages); test_plain $$(plain_packages) ./scripts ./schema ./schema/gen
+
+.PHONY: test-race
+test-race: ## run all Go tests with the race detector, as CI does every night
+	source scripts/go-packages.sh; test_raced ./...
 
 .PHONY: test-postgres
 test-postgres: ## run the tests of the hub on PostgreSQL
@@ -85,7 +92,7 @@ test-dashboard: $(installed) ## run the unit tests of the dashboard
 
 .PHONY: e2e
 e2e: $(installed) build ## test the binaries in a real browser
-	CHROMIUM=$$(scripts/chromium.sh); CHROMIUM_SHELL=$$(command -v chromium-headless-shell || true); export CHROMIUM CHROMIUM_SHELL HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
+	CHROMIUM=$$(scripts/chromium.sh); CHROMIUM_SHELL=$$(scripts/chromium.sh shell); export CHROMIUM CHROMIUM_SHELL HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
 
 .PHONY: e2e-agents
 e2e-agents: ## test with real coding agents from npm and a mock model on loopback; needs tmux

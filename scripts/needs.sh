@@ -48,6 +48,7 @@ else
 fi
 command -v python3 >/dev/null || missing_package 'Python 3' python3 '10 MB'
 find_chromium >/dev/null || missing_package Chromium chromium "$chromium_size"
+! lacks_shell || missing "Chromium's headless shell" "$shell_size" "$(install_command chromium-headless-shell)"
 find_postgres >/dev/null || missing_package PostgreSQL postgresql "$postgres_size"
 
 [ -z "$later" ] || printf 'make test will install:\n%s' "$later"

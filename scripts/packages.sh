@@ -3,6 +3,7 @@
 
 # Downloads of Debian's packages: on a desktop, and on a system with nothing else.
 chromium_size='80 to 200 MB'
+shell_size='60 MB'
 postgres_size='20 to 60 MB'
 
 # find_chromium prints the path of Chromium or Chrome.
@@ -12,6 +13,12 @@ find_chromium() {
     [ -n "$name" ] && command -v "$name" && return
   done
   return 1
+}
+
+# lacks_shell reports whether the headless shell can be added to Debian's Chromium. Other systems have
+# no package of it.
+lacks_shell() {
+  ! command -v chromium-headless-shell >/dev/null && [ -z "${CHROMIUM:-}" ] && can_install && dpkg -s chromium >/dev/null 2>&1
 }
 
 # find_postgres prints the directory with PostgreSQL's programs. Debian's are not in PATH.

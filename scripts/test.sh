@@ -1,68 +1,72 @@
 #!/usr/bin/env bash
-# Runs everything CI runs (make test) and prints one line per part at the end.
+# Runs everything CI runs (make test) and prints one line per part at the end, with its wall time
+# and its CPU time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-log=$(mktemp) again=$(mktemp) page=$(mktemp)
-trap 'rm -f "$log" "$again" "$page"' EXIT
-summary=()
-failed=0
+source scripts/go-packages.sh
+scripts/needs.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+touch "$work/summary" "$work/flaky"
+export HOOKBACK_FLAKY=$work/flaky # the browser tests add their names, too
 
 part() { # name, command…
-  local name=$1 start=$SECONDS result=ok
+  local name=$1 result=ok real cpu TIMEFORMAT='%0R %U %S'
   shift
   printf '\n== %s: %s\n' "$name" "$*"
-  "$@" </dev/null || { result=FAILED; failed=1; }
-  summary+=("$(printf '%-10s %-6s %4ds' "$name" "$result" $((SECONDS - start)))")
+  { time "$@" </dev/null 2>&3 || result=FAILED; } 3>&2 2>"$work/time-$name"
+  read -r real cpu < <(tail -n 1 "$work/time-$name" | awk '{ printf "%d %d\n", $1, $2 + $3 }')
+  printf '%-12s %-6s %4d s, %4d s of CPU\n' "$name" "$result" "$real" "$cpu" | tee -a "$work/summary"
 }
 
-# make check has already run the tests of these packages.
-checked='^github.com/hookback/hookback/(scripts|schema|schema/gen)$'
-
-go_tests() {
-  make --no-print-directory test-go packages="$(go list ./... | grep -vE "$checked" | tr '\n' ' ')" 2>&1 | tee "$log" || repeat_failed_tests
-}
-
-# Runs the failed tests once more, one package at a time, as Playwright does in CI: a shared
-# machine can stall for minutes. The output names them. A data race, a panic, a build error
-# and a package that fails without a failed test (a leaked goroutine) stay failures.
-repeat_failed_tests() {
-  local tests packages
+# A failed test runs once more, one package at a time: a shared machine can stall for minutes. A test
+# that passes then is flaky. A data race, a panic, a build error and a package that fails without a
+# failed test (a leaked goroutine) stay failures.
+go_tests() { # test_plain or test_raced, package…
+  local run=$1 log tests packages
+  log=$(mktemp -p "$work")
+  "$run" ${CI:+-count=1} "${@:2}" 2>&1 | tee "$log" && return
   tests=$(sed -nE 's/^--- FAIL: ([^ ]+) .*/\1/p' "$log" | sort -u | paste -sd '|')
   packages=$(awk '$1 == "FAIL" && $2 ~ "/" { print $2 }' "$log" | tr '\n' ' ')
   [ -n "$tests" ] && [ -n "$packages" ] && ! grep -qE 'DATA RACE|^panic:|(build|setup) failed\]' "$log" || return 1
   printf '\n== flaky unless they fail again: %s in %s\n' "$tests" "$packages"
-  make --no-print-directory test-go packages="-p 1 -count=1 -run '^($tests)\$\$' $packages" 2>&1 | tee "$again" || return 1
-  ! grep -q 'no tests to run' "$again" || return 1
-  sed -i -E 's/^(FAIL|--- FAIL)/flaky: \1/' "$log"
+  # shellcheck disable=SC2086 # one argument per package
+  "$run" -p 1 -count=1 -run "^($tests)\$" $packages 2>&1 | tee "$log" || return 1
+  ! grep -q 'no tests to run' "$log" || return 1
+  tr '|' '\n' <<<"$tests" >>"$work/flaky"
 }
 
-# The parts that test the page. Its output follows that of the Go tests.
-page_tests() {
-  summary=() failed=0
+go_lane() {
+  part check-go scripts/check.sh go
+  part race go_tests test_raced $(race_packages)
+  part go go_tests test_plain $(plain_packages)
+  HOOKBACK_TEST_DB=postgres part postgres go_tests test_plain ./server/internal/{hub,delivery,auth}
+}
+
+page_lane() {
+  part check-page scripts/check.sh page
+  part page make --no-print-directory test-dashboard
   part recipes make --no-print-directory recipes
-  part dashboard make --no-print-directory test-dashboard
   part browser make --no-print-directory e2e
-  printf '\n== page\n'
-  printf '%s\n' "${summary[@]}"
-  return $failed
 }
 
 # Installs PostgreSQL if it is missing, so that no test of the engine is skipped.
 HOOKBACK_TEST_PGBIN=$(scripts/postgres.sh)
 export HOOKBACK_TEST_PGBIN
 
-part check make --no-print-directory check
-# Both wait more than they compute, so they run at the same time.
-page_tests >"$page" 2>&1 &
-part go go_tests
-part page wait $!
-cat "$page"
-# The engine's own suite ran with the race detector above. These decide and deliver on it.
-part postgres make --no-print-directory test-postgres pgpackages='./server/internal/hub ./server/internal/delivery ./server/internal/auth'
+# Both lanes compute on one processor and wait for the rest.
+page_lane 2>&1 | sed -u 's/^/page | /' &
+go_lane
+wait $!
 
-printf '\n== go test, package by package\n'
-grep -E '^(ok|FAIL|---|panic:|flaky:)' "$log" || true
-printf '\n== make test: %d packages passed, %d failed\n' "$(grep -c '^ok' "$log" || true)" "$(grep -c '^FAIL.*/' "$log" || true)"
-printf '%s\n' "${summary[@]}"
+printf '\n== make test\n'
+cat "$work/summary"
+failed=0
+! grep -q FAILED "$work/summary" || failed=1
+flaky=$(sort -u "$work/flaky" | grep -vxFf <(grep -v '^#' scripts/flaky.txt) || true)
+if [ -n "$flaky" ]; then
+  printf 'flaky, passed only when repeated: %s\n' $flaky
+  [ -n "${CI:-}" ] || failed=1
+fi
 exit $failed
