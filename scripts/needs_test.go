@@ -45,7 +45,8 @@ func (m machine) run(script string) (stdout, stderr string, status int) {
 	cmd.Dir, cmd.Env = ".", []string{"PATH=" + m.bin}
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	if err := cmd.Run(); err != nil {
-		require.IsType(m.t, &exec.ExitError{}, err)
+		var exit *exec.ExitError
+		require.ErrorAs(m.t, err, &exit)
 	}
 	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
 }

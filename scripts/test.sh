@@ -55,6 +55,7 @@ page_lane() {
 HOOKBACK_TEST_PGBIN=$(scripts/postgres.sh)
 export HOOKBACK_TEST_PGBIN
 
+part install make --no-print-directory dashboard/node_modules/.package-lock.json
 # Both lanes compute on one processor and wait for the rest.
 page_lane 2>&1 | sed -u 's/^/page | /' &
 go_lane
