@@ -21,14 +21,11 @@ export const cliBinary = cachePath('hookback')
 export default function buildBinaries(): void {
   // The flags of make build, which has compiled the same packages with them.
   const build = (to: string, what: string, ldflags = '') =>
-    execFileSync(
-      'go',
-      [
-        ...['build', '-tags', 'nethttpomithttp2', '-trimpath'],
-        ...[`-ldflags=-s -w ${ldflags}`, '-o', to, what],
-      ],
-      { cwd: root, stdio: 'inherit', env: { ...process.env, CGO_ENABLED: '0' } },
-    )
+    execFileSync('go', ['build', '-trimpath', `-ldflags=-s -w ${ldflags}`, '-o', to, what], {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, CGO_ENABLED: '0' },
+    })
   if (!process.env.HOOKBACK_HUB) build(hubBinary, './server')
   build(
     cliBinary,
