@@ -112,7 +112,7 @@ func TestPackageScripts_FailedInstallationNamesTheCommand(t *testing.T) {
 	for _, s := range packageScripts {
 		m := newMachine(t, "0")
 		m.program("mkdir", "")
-		m.program("tee", "")
+		m.program("tee", "cat >/dev/null")
 		m.program("apt-get", "echo no network; exit 100")
 		out, errOut, status := m.run(s.script)
 		require.Equal(t, 1, status)

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from '@playwright/test'
 import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
-import { choose, detail, expect, waitUntilLive, openAt, test, visit } from './fixtures.ts'
+import { choose, detail, expect, openAt, test, visit } from './fixtures.ts'
 
 const screens = ['/overview', '/overview?days=90', '/team/people', '/settings/agents', '/nowhere/at-all']
 

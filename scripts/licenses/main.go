@@ -24,7 +24,7 @@ const noticesFile = "server/internal/httpapi/licenses.txt"
 // allowed are the SPDX identifiers that are compatible with distribution under
 // Apache-2.0. MPL-2.0 qualifies because no file under it is modified.
 var allowed = []string{
-	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "CC0-1.0", "ISC", "MIT", "MIT-0",
+	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Bitstream-Vera", "BlueOak-1.0.0", "CC0-1.0", "ISC", "MIT", "MIT-0",
 	"MPL-2.0",
 	"Unlicense",
 }

@@ -12,6 +12,9 @@ import (
 // bundled are development dependencies whose files are copied into the dashboard.
 var bundled = []string{"swagger-ui-dist"}
 
+// unnamed are the licenses of packages that name no SPDX identifier, read by a person.
+var unnamed = map[string]string{"dejavu-fonts-ttf": "Bitstream-Vera"}
+
 // npmPackages returns the packages of dir/package-lock.json, sorted by name. The lock
 // file states the license of each; the texts of shipped ones come from node_modules.
 func npmPackages(dir string) ([]component, error) {
@@ -34,6 +37,9 @@ func npmPackages(dir string) ([]component, error) {
 			continue
 		}
 		name := path[strings.LastIndex(path, "node_modules/")+len("node_modules/"):]
+		if license, ok := unnamed[name]; ok {
+			p.License = license
+		}
 		c := component{Name: name, Version: p.Version, Licenses: spdxAlternatives(p.License)}
 		if c.Shipped = slices.Contains(bundled, name) || !p.Dev && !p.Optional; c.Shipped {
 			texts, err := componentOf(name, p.Version, filepath.Join(dir, path))
