@@ -105,6 +105,30 @@ func TestFindings_RevealNoSecret(t *testing.T) {
 	}
 }
 
+// TestAsk_ShowsWhatRuns: a person who approves a command has seen all of it.
+func TestAsk_ShowsWhatRuns(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	for command, shown := range map[string]string{
+		"ls;PASSWORD=hunter2hunter2;./evil.sh":   "ls;PASSWORD=[redacted:password];./evil.sh",
+		"API_KEY=x;rm${IFS}-rf${IFS}/ ls":        "API_KEY=[redacted:api_key];rm${IFS}-rf${IFS}/ ls",
+		"echo TOKEN=' && ./evil.sh && echo 'end": "echo TOKEN=' && ./evil.sh && echo 'end",
+	} {
+		for _, tool := range []string{"Bash", "Write"} {
+			input, err := json.Marshal(map[string]string{"command": command, "content": "#!/bin/sh\n" + command})
+			require.NoError(t, err)
+			saved := h.post(questionEvent(plainQuestion, `{"tool_name":"`+tool+`","tool_input":`+string(input)+`}`))
+			var stored struct {
+				Payload struct {
+					Input map[string]string `json:"tool_input"`
+				}
+			}
+			require.NoError(t, json.Unmarshal(saved.JSON, &stored))
+			require.Equal(t, map[string]string{"command": shown, "content": "#!/bin/sh\n" + shown}, stored.Payload.Input)
+		}
+	}
+}
+
 // TestAssessCall_FlagsCommandsHiddenByRedaction: a command that redaction hides because it
 // looks like a secret is reported as a finding.
 func TestAssessCall_FlagsCommandsHiddenByRedaction(t *testing.T) {
@@ -115,10 +139,10 @@ func TestAssessCall_FlagsCommandsHiddenByRedaction(t *testing.T) {
 		require.NoError(t, err)
 		return h.postedStatus(questionEvent(plainQuestion, `{"tool_name":"Bash","tool_input":`+string(input)+`}`))
 	}
-	st := posted("API_KEY=x;rm${IFS}-rf${IFS}/ ls")
+	st := posted("rm -rf --token /")
 	require.Equal(t, "hidden_by_redaction", st.Findings[0].Code)
-	require.Equal(t, schema.HighRisk, st.Findings[0].Risk)
-	require.Equal(t, schema.HighRisk, st.Risk)
+	require.Equal(t, schema.CriticalRisk, st.Findings[0].Risk)
+	require.Equal(t, schema.CriticalRisk, st.Risk)
 	require.Empty(t, st.Findings[0].Excerpt)
 	for _, honest := range []string{"API_KEY=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef"} {
 		for _, f := range posted(honest).Findings {

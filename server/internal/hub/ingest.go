@@ -88,15 +88,20 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.EventDraft, *schema.HumanInTheLoop, error) {
 	// The draft's slices alias body. That is safe: the store is done with them when
 	// Append returns, and the feed keeps its own encoding.
-	sent, isRedacted := body, false
-	if h.Redactor != nil {
-		if clean, n := h.Redactor.JSON(body); n > 0 {
-			body, isRedacted = clean, true
-		}
-	}
 	s, err := rawevent.Scan(body)
 	if err != nil {
 		return nil, nil, err
+	}
+	redacted := h.Redactor.JSON
+	if s.Question != nil {
+		redacted = h.Redactor.Ask
+	}
+	asSent, isRedacted := s, false
+	if clean, n := redacted(body); n > 0 {
+		if s, err = rawevent.Scan(clean); err != nil {
+			return nil, nil, err
+		}
+		isRedacted = true
 	}
 	if !caller.Identity.CanPost(s.App) {
 		return nil, nil, &schema.HintError{
@@ -158,16 +163,11 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 		q.ToolCall.Name = call.Name
 	}
 	h.limitAppeal(ctx, store.SessionKey{App: s.App, Session: s.Session}, &q)
-	if isRedacted {
-		if s, err = rawevent.Scan(sent); err != nil {
-			return nil, nil, err
-		}
-	}
 	return d, &q, h.addQuestion(ctx, d, &question.Post{
-		Ask: &q, Body: sent, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries, IsProbe: caller.IsProbe,
+		Ask: &q, Body: body, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries, IsProbe: caller.IsProbe,
 		Sent: sign.AskParts{
-			SourceApp: s.App, SessionID: s.Session, HookEventType: s.Type, ToolName: s.Tool,
-			Payload: s.Payload, HumanInTheLoop: s.Question,
+			SourceApp: asSent.App, SessionID: asSent.Session, HookEventType: asSent.Type, ToolName: asSent.Tool,
+			Payload: asSent.Payload, HumanInTheLoop: asSent.Question,
 		},
 	}, caller)
 }

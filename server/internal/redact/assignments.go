@@ -20,7 +20,7 @@ func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
 		return match{}, false
 	}
 	v, ok := valueAt(s.b, from, to)
-	if !ok {
+	if !ok || s.isAsk && v.mayBeCode(s.b, from) {
 		return match{}, false
 	}
 	v.rule = rule.rule
@@ -127,6 +127,13 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 		return v, true
 	}
 	return v, v.at < len(b) && v.style >= 0
+}
+
+// mayBeCode reports whether a value without quotes can be a command or an expression: that of a
+// variable with a sigil ($PASSWORD=./run in PowerShell), or after a blank (PASSWORD = system "run").
+func (v assignedValue) mayBeCode(b []byte, nameFrom int) bool {
+	isVariable := nameFrom > 0 && b[nameFrom-1] == '$' && v.style != quotedStyle
+	return isVariable || v.style == codeStyle && isSpace(b[v.at-1])
 }
 
 // styleOf returns how an unquoted value is written, or -1 if there is none.

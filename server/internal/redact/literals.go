@@ -38,6 +38,7 @@ type scan struct {
 	// may be a secret. A false positive costs time, a false negative leaks a secret.
 	raw    bool
 	assign bool // search for NAME=value, too
+	isAsk  bool // see Redactor.Ask
 }
 
 const caseFoldMask = 0x2020202020202020

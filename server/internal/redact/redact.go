@@ -14,6 +14,9 @@ package redact
 
 import (
 	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -62,11 +65,21 @@ func (r *Redactor) JSON(b []byte) (out []byte, n int) {
 	if r == nil || !r.mayContainSecret(b) {
 		return b, 0
 	}
-	return r.walk(b)
+	return r.walk(b, false)
 }
 
-func (r *Redactor) walk(b []byte) (out []byte, n int) {
-	w := walker{r: r, in: b}
+// Ask is JSON for an event with a question. A person approves what the result shows, so a replacement
+// never covers a blank, a quote, a line break, an escape, or a sign with which a shell separates,
+// redirects or substitutes commands. Where a secret contains one, the rest of it stays visible.
+func (r *Redactor) Ask(b []byte) (out []byte, n int) {
+	if r == nil || !r.mayContainSecret(b) {
+		return b, 0
+	}
+	return r.walk(b, true)
+}
+
+func (r *Redactor) walk(b []byte, isAsk bool) (out []byte, n int) {
+	w := walker{r: r, in: b, isAsk: isAsk}
 	if !w.run() || w.n == 0 {
 		return b, 0
 	}
@@ -76,6 +89,7 @@ func (r *Redactor) walk(b []byte) (out []byte, n int) {
 // walker redacts one message, string by string.
 type walker struct {
 	r      *Redactor
+	isAsk  bool // see Ask
 	in     []byte
 	out    []byte
 	copied int // in[:copied] is in out, or was replaced
@@ -214,7 +228,7 @@ func (w *walker) redactContents(from, to int, assign bool) {
 	}
 	changed := 0
 	for range maxPasses {
-		next, n := w.r.redactString(raw, assign)
+		next, n := w.r.redactString(raw, assign, w.isAsk)
 		if n == 0 {
 			break
 		}
@@ -266,8 +280,8 @@ func placeholderLen(b []byte) int {
 }
 
 // redactString replaces the secrets in the contents of one JSON string.
-func (r *Redactor) redactString(raw []byte, assign bool) (out []byte, n int) {
-	s := scan{b: decodeString(raw), assign: assign}
+func (r *Redactor) redactString(raw []byte, assign, isAsk bool) (out []byte, n int) {
+	s := scan{b: decodeString(raw), assign: assign, isAsk: isAsk}
 	origin := cursor{raw: raw}
 	copied, from := 0, 0
 	for {
@@ -275,13 +289,64 @@ func (r *Redactor) redactString(raw []byte, assign bool) (out []byte, n int) {
 		if !ok {
 			break
 		}
-		out = append(out, raw[copied:origin.seek(m.from)]...)
-		out = append(out, placeholder(m.rule)...)
-		copied, from = origin.seek(m.to), m.to
-		n++
+		from = max(m.to, m.from+1)
+		pieces := []match{m}
+		if isAsk {
+			pieces = m.plainPieces(s.b)
+			if m.rule != privateKeyRule {
+				from = max(pieces[0].to, m.from+1)
+			}
+		}
+		for _, piece := range pieces {
+			if piece.from == piece.to {
+				continue
+			}
+			out = append(out, raw[copied:origin.seek(piece.from)]...)
+			out = append(out, placeholder(piece.rule)...)
+			copied = origin.seek(piece.to)
+			n++
+		}
 	}
 	if n == 0 {
 		return raw, 0
 	}
 	return append(out, raw[copied:]...), n
+}
+
+// plainPieces returns the parts of a match that Redactor.Ask may replace: the lines of a private key,
+// and of another secret its start, which may be empty.
+func (m match) plainPieces(b []byte) []match {
+	if m.rule != privateKeyRule {
+		m.to = m.from + plainLen(b[m.from:m.to])
+		return []match{m}
+	}
+	var pieces []match
+	for from := m.from; from < m.to; {
+		to := skipWhile(b[:m.to], from, isToken68)
+		if from > 0 && b[from-1] == '\\' { // the n of \n
+			from = min(from+1, to)
+		}
+		if to-from >= minKeyLine && isAlnum(b[from]) {
+			pieces = append(pieces, match{from, to, m.rule})
+		}
+		from = to + 1
+	}
+	return pieces
+}
+
+// minKeyLine is shorter than every line of a private key but the last, and longer than the words around it.
+const minKeyLine = 16
+
+// plainLen returns the length of the text at the start of b that stays one word or one string
+// wherever it is read: letters, digits, and signs without a meaning between words.
+func plainLen(b []byte) int {
+	for i := 0; i < len(b); {
+		c, size := utf8.DecodeRune(b[i:])
+		if isPlain := c < utf8.RuneSelf && c > ' ' && c != 0x7f && !strings.ContainsRune("\"'`\\;&|<>()${}", c); !isPlain &&
+			(c < utf8.RuneSelf || !unicode.IsLetter(c) && !unicode.IsDigit(c)) {
+			return i
+		}
+		i += size
+	}
+	return len(b)
 }

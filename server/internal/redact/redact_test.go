@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -190,6 +191,96 @@ func TestJSON_ReturnsUnchangedInput(t *testing.T) {
 	}
 }
 
+// structure returns the characters of a text that separate words, strings and commands. Those of the
+// redacted text must be the same.
+func structure(text string) string {
+	for at := strings.Index(text, schema.RedactedPrefix); at >= 0; at = strings.Index(text, schema.RedactedPrefix) {
+		text = text[:at] + text[at+strings.IndexByte(text[at:], ']')+1:]
+	}
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" \n\t\"'`\\;&|<>(){}$\u2028\u00a0\u201d", c) {
+			return c
+		}
+		return -1
+	}, text)
+}
+
+// TestAsk_HidesNoCommand: whoever approves a command must see everything that runs.
+func TestAsk_HidesNoCommand(t *testing.T) {
+	t.Parallel()
+	r := New(Options{})
+	for in, want := range map[string]string{
+		"ls;PASSWORD=hunter2hunter2;./evil.sh":     "ls;PASSWORD=[redacted:password];./evil.sh",
+		"PASSWORD=hunter2&&./evil.sh":              "PASSWORD=[redacted:password]&&./evil.sh",
+		"PASSWORD=hunter2|./evil.sh":               "PASSWORD=[redacted:password]|./evil.sh",
+		"PASSWORD=a$(./evil.sh)":                   "PASSWORD=[redacted:password]$(./evil.sh)",
+		"PASSWORD=a`./evil.sh`":                    "PASSWORD=[redacted:password]`./evil.sh`",
+		"PASSWORD=a>.git/hooks/x":                  "PASSWORD=[redacted:password]>.git/hooks/x",
+		"PASSWORD=\"a$(./evil.sh)\"":               "PASSWORD=\"[redacted:password]$(./evil.sh)\"",
+		"PASSWORD='a'./evil.sh":                    "PASSWORD='[redacted:password]'./evil.sh",
+		"echo \"PASSWORD=\";./evil.sh;echo \"x\"":  "echo \"PASSWORD=\";./evil.sh;echo \"x\"",
+		"A=\"\nPASSWORD=\" ./evil.sh \"x\"":        "A=\"\nPASSWORD=\" ./evil.sh \"x\"",
+		"PASSWORD=\"a\n./evil.sh\"":                "PASSWORD=\"[redacted:password]\n./evil.sh\"",
+		"tool --token abc;./evil.sh":               "tool --token [redacted:token];./evil.sh",
+		"tool --token=abc&./evil.sh":               "tool --token=[redacted:token]&./evil.sh",
+		"curl -H Cookie:a=b; ./evil.sh":            "curl -H Cookie:[redacted:cookie]; ./evil.sh",
+		"curl https://u:pw;evil@h":                 "curl https://u:[redacted:url_password];evil@h",
+		"print('PASSWORD='); run('x'); print('y')": "print('PASSWORD='); run('x'); print('y')",
+		"$PASSWORD=./evil.ps1":                     "$PASSWORD=./evil.ps1",
+		"PASSWORD = system 'x'":                    "PASSWORD = system 'x'",
+		"PASSWORD=a\u2028run":                      "PASSWORD=[redacted:password]\u2028run",
+		"PASSWORD=pässword":                        "PASSWORD=[redacted:password]",
+		"-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7/x+\n./evil.sh; ls\nMIIEpAIBAAKCAQEA7/x+\nabc=\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n[redacted:private_key]\n./evil.sh; ls\n" +
+			"[redacted:private_key]\nabc=\n-----END PRIVATE KEY-----",
+	} {
+		out, n := r.Ask([]byte(quote(t, in)))
+		require.Equal(t, quote(t, want), string(out))
+		require.Equal(t, strings.Count(want, schema.RedactedPrefix), n, in)
+	}
+}
+
+func TestAsk_RedactsOrdinarySecrets(t *testing.T) {
+	t.Parallel()
+	r := New(Options{})
+	for name, secret := range secrets {
+		if name == "private_key" {
+			secret = strings.Split(secret, "\n")[1]
+		}
+		for _, around := range []string{"%s", "x %s y", "echo \"%s\" | cat", "a=%s;b", "line\n%s\nline", `{"k":"%s"}`} {
+			text := fmt.Sprintf(around, secrets[name])
+			out, _ := r.Ask([]byte(`{"payload":{"tool_input":{"command":` + quote(t, text) + `}}}`))
+			require.NotContains(t, string(out), secret, "%s in %s", name, text)
+			again, _ := r.Ask(out)
+			require.Equal(t, string(out), string(again))
+		}
+	}
+	out, _ := r.Ask([]byte(`{"password":"correct horse; battery"}`))
+	require.Equal(t, `{"password":"[redacted:password]"}`, string(out), "an argument is one string")
+}
+
+// FuzzAsk asserts that the redacted text has the same words, strings and operators.
+func FuzzAsk(f *testing.F) {
+	for _, in := range []string{"ls;PASSWORD=hunter2hunter2;./evil.sh", `a --token "x y" 'PASSWORD=a\'b`, "https://u:p|w@h Bearer abcdefgh12345678;x"} {
+		f.Add(in)
+	}
+	for _, secret := range secrets {
+		f.Add("API_KEY=" + secret + ";x --password \"" + secret + "\"")
+	}
+	r := New(Options{})
+	f.Fuzz(func(t *testing.T, in string) {
+		if !utf8.ValidString(in) || strings.Contains(in, "[redacted") {
+			return
+		}
+		doc := quote(t, in)
+		out, _ := r.Ask([]byte(doc))
+		var got string
+		require.NoError(t, json.Unmarshal(out, &got))
+		require.Equal(t, structure(in), structure(got), "%q became %q", in, got)
+		again, _ := r.Ask(out)
+		require.Equal(t, string(out), string(again))
+	})
+}
+
 // A slot number must fit into a byte.
 func TestBuildTables_SlotsFitByte(t *testing.T) {
 	t.Parallel()
@@ -233,7 +324,7 @@ func FuzzJSON(f *testing.F) {
 		again, _ := r.JSON(out)
 		require.Equal(t, string(out), string(again))
 		// The prefilter must not miss anything that the walk finds.
-		walked, _ := r.walk(in)
+		walked, _ := r.walk(in, false)
 		require.Equal(t, string(walked), string(out))
 	})
 }

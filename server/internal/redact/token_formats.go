@@ -91,6 +91,8 @@ func (r *Redactor) findJWT(s *scan, at int) (match, bool) {
 	return match{at, end, "jwt"}, parts >= 3
 }
 
+const privateKeyRule = "private_key"
+
 // maxPrivateKeyBytes limits the search for the end of a private key.
 const maxPrivateKeyBytes = 16 << 10
 
@@ -108,9 +110,9 @@ func (r *Redactor) findPrivateKey(s *scan, at int) (match, bool) {
 	if i := bytes.Index(rest, []byte(end)); i >= 0 {
 		to := body + i + len(end)
 		to = skipWhile(s.b, to, func(c byte) bool { return isUpper(c) || c == ' ' })
-		return match{at, skipWhile(s.b, to, func(c byte) bool { return c == '-' }), "private_key"}, true
+		return match{at, skipWhile(s.b, to, func(c byte) bool { return c == '-' }), privateKeyRule}, true
 	}
-	return match{at, skipWhile(s.b, body, func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }), "private_key"}, true
+	return match{at, skipWhile(s.b, body, func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }), privateKeyRule}, true
 }
 
 // findUserinfo finds the password in a URL (user:password@host), or a long user name with
