@@ -54,7 +54,7 @@ const (
 	ScopeArguments = "arguments" // this tool with exactly these arguments, in any directory
 	ScopeWhen      = "when"      // calls of this tool that meet every condition of When
 	ScopeTool      = "tool"      // every call of this tool
-	ScopeSession   = "session"   // an allowance: harmless and unknown calls of the session, for AllowanceTTL
+	ScopeSession   = "session"   // an allowance: harmless calls of the session, for AllowanceTTL
 )
 
 // The reaches of a RuleDraft, narrowest first.

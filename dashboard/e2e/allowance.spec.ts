@@ -43,11 +43,7 @@ async function expectAccessible(page: Page, name: string) {
 }
 
 test.describe('Allowance', () => {
-  test('approves harmless and unknown calls of the session until a key ends it', async ({
-    page,
-    hub,
-    agent,
-  }) => {
+  test('approves harmless calls of the session until a key ends it', async ({ page, hub, agent }) => {
     const risky = await ask(agent, hub, 'rm -rf build')
     const first = await ask(agent, hub, 'git log')
     await openAt(page, hub)
@@ -64,16 +60,16 @@ test.describe('Allowance', () => {
     await expect(detail(page, first.id).getByRole('button', { name: /^Approve/ })).toBeVisible()
     await expectAccessible(page, 'card')
 
-    for (const command of ['git status', 'npm test']) {
+    for (const command of ['git status', 'ls']) {
       const next = await ask(agent, hub, command)
       expect((await next.answer).permission).toBe(true)
       await choose(page, next.id)
       await expect(detail(page, next.id).getByTestId('answered-by')).toContainText(
-        'Allow harmless and unknown calls, in the session s1 of api, for 15 minutes',
+        'Allow harmless calls, in the session s1 of api, for 15 minutes',
       )
       await expect(detail(page, next.id).getByTestId('allowance')).toBeVisible()
     }
-    const again = await ask(agent, hub, 'rm -rf dist')
+    const again = await ask(agent, hub, 'npm test')
     await expect(pending(page, again.id)).toBeVisible()
     await expect(pending(page, risky.id)).toBeVisible()
 

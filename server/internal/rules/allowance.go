@@ -6,15 +6,12 @@ import (
 )
 
 // An allowance is the rule of the scope session: for 15 minutes it approves the calls of one session
-// that are known to be harmless, and those about which nothing is known. A person sees each other
-// call.
+// that are known to be harmless. A person sees each other call.
 
 // isAllowable reports whether an allowance may approve the call. Call.Redacted was checked before.
 func isAllowable(c *Call) bool {
 	switch {
-	case c.PolicyAsked, call.IsPlan(c.Tool), !isLow(c.AgentRisk), !isLow(c.HubRisk):
-		return false
-	case c.Class != schema.ClassHarmless && (c.Class != schema.ClassUnknown || c.HasFindings):
+	case c.PolicyAsked, call.IsPlan(c.Tool), c.Class != schema.ClassHarmless, !isLow(c.AgentRisk), !isLow(c.HubRisk):
 		return false
 	}
 	c.decodeArguments()

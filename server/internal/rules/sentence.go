@@ -22,7 +22,7 @@ func describeCalls(r *schema.Rule, call *Call) string {
 	tool := displayName(r.Tool)
 	switch {
 	case r.Scope == schema.ScopeSession:
-		return "harmless and unknown calls"
+		return "harmless calls"
 	case strings.HasPrefix(r.Call, anyDirPrefix):
 		return tool + " with exactly these arguments" + callExcerpt(call)
 	case r.Call != "":

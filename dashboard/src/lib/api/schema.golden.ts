@@ -268,7 +268,7 @@ export const v2ExtendQuarter = {"seconds":900} satisfies Extend
 export const v2FrameAlert = {"type":"alert","data":[{"id":7,"rule":2,"kind":"errors","source_app":"api-refactor","session_id":"s-1","evidence":"12 of the last 20 calls failed.","opened_at":1795262800000}]} satisfies Frame
 
 // prettier-ignore
-export const v2FrameAllowance = {"type":"allowance","data":[{"id":7,"then":"allow","text":"Allow harmless and unknown calls, in the session f3a91c07 of api-refactor, for 15 minutes or until the session ends","scope":"session","tool":"","source_app":"api-refactor","session_id":"f3a91c07","from":42,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795263300000,"uses":0}]} satisfies Frame
+export const v2FrameAllowance = {"type":"allowance","data":[{"id":7,"then":"allow","text":"Allow harmless calls, in the session f3a91c07 of api-refactor, for 15 minutes or until the session ends","scope":"session","tool":"","source_app":"api-refactor","session_id":"f3a91c07","from":42,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795263300000,"uses":0}]} satisfies Frame
 
 // prettier-ignore
 export const v2FrameClaim = {"type":"claim","data":[{"id":42,"person":"ada","by":"grace","expires_at":1734189365000}]} satisfies Frame
@@ -562,7 +562,7 @@ export const v2ResponseSnakeCase = {"permission":true,"modifiedArguments":{"comm
 export const v2RiskyCallsCalls = {"calls":[{"id":87,"source_app":"shop-api","session_id":"s1","tool_name":"Bash","risk":"high","codes":["pipe_to_shell"],"decided":"agent","outcome":"ran"}]} satisfies RiskyCalls
 
 // prettier-ignore
-export const v2RuleAllowance = {"id":7,"then":"allow","text":"Allow harmless and unknown calls, in the session f3a91c07 of api-refactor, for 15 minutes or until the session ends","scope":"session","tool":"","source_app":"api-refactor","session_id":"f3a91c07","from":42,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795263300000,"uses":0} satisfies Rule
+export const v2RuleAllowance = {"id":7,"then":"allow","text":"Allow harmless calls, in the session f3a91c07 of api-refactor, for 15 minutes or until the session ends","scope":"session","tool":"","source_app":"api-refactor","session_id":"f3a91c07","from":42,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795263300000,"uses":0} satisfies Rule
 
 // prettier-ignore
 export const v2RuleRevoked = {"id":3,"then":"allow","text":"Allow Bash in /home/dev/shop when command starts with \"npm test\", for 8 hours","tool":"Bash","call":"9f2c","when":[{"argument":"command","is":"starts_with","value":"npm test"}],"command":["npm","test","--bail"],"source_app":"shop","session_id":"s-1","cwd":"/home/dev/shop","reason":"Run the tests.","from":41,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795291200000,"revokedAt":1795280000000,"revokedBy":"ada","uses":12,"lastUseAt":1795270000000} satisfies Rule

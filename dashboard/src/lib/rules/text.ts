@@ -50,9 +50,9 @@ export const rulesText = {
     start: 'Allow harmless calls for 15 min',
     title: 'Allow harmless calls of this session for 15 minutes?',
     explain:
-      'For 15 minutes, the hub approves this session’s harmless and unrated calls in your name. Each answer is recorded and names this allowance.',
+      'For 15 minutes, the hub approves this session’s harmless calls in your name. Each answer is recorded and names this allowance.',
     never:
-      'You still decide calls of medium risk and above, calls with a finding, plans, appeals, questions, votes, requests to certain people, calls that need a passkey, and whatever the agent’s policy asks you about. Freezing the session ends the allowance.',
+      'You still decide every other call, plans, appeals, questions, votes, requests to certain people, calls that need a passkey, and whatever the agent’s policy asks you about. Freezing the session ends the allowance.',
     applyNow: 'Also approve matching pending requests',
     applyNowHint: 'Otherwise only new requests are approved.',
     confirm: 'Allow for 15 minutes',
@@ -60,7 +60,7 @@ export const rulesText = {
     cancel: 'Cancel',
     signInTo: 'allow the calls of a session',
     chipHint: (by: string, until: string) =>
-      `${by} allowed the harmless and unknown calls of this session until ${until}.`,
+      `${by} allowed the harmless calls of this session until ${until}.`,
     left: (left: string) => `Harmless calls allowed: ${left}`,
     end: 'End',
     endOf: ' the allowance of this session',
