@@ -27,7 +27,7 @@ export default defineConfig({
   testDir: 'e2e',
   globalSetup: './e2e/build-binaries.ts',
   fullyParallel: true,
-  workers: 2,
+  workers: 3, // they wait more than they compute
   forbidOnly: !!process.env.CI,
   // The report lists a test that passes on its retry as flaky.
   retries: process.env.CI ? 1 : 0,

@@ -15,6 +15,7 @@ import { join, resolve } from 'node:path'
 import type { Plugin } from 'vite'
 
 const single = [
+  'compress.ts',
   'index.html',
   'docs.ts',
   'package.json',

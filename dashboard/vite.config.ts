@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import type { Plugin, ProxyOptions } from 'vite'
+import { compressFiles } from './compress.ts'
 import { copyViewer } from './docs.ts'
 import { writeSources } from './sources.ts'
 
@@ -36,7 +37,7 @@ const wantsPage = (req: IncomingMessage) =>
   req.headers.accept?.includes('text/html') ? '/index.html' : undefined
 
 export default defineConfig({
-  plugins: [ownIcon, svelte(), svelteTesting(), copyViewer(), writeSources()],
+  plugins: [ownIcon, svelte(), svelteTesting(), copyViewer(), compressFiles(), writeSources()],
   build: {
     target: ['chrome123', 'firefox128', 'safari17.5'],
     modulePreload: { polyfill: false },

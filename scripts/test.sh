@@ -42,12 +42,13 @@ go_lane() {
   part race go_tests test_raced $(race_packages)
   part go go_tests test_plain $(plain_packages)
   HOOKBACK_TEST_DB=postgres part postgres go_tests test_plain ./server/internal/{hub,delivery,auth}
+  part recipes make --no-print-directory recipes
+  part check-page scripts/check.sh page
 }
 
-page_lane() {
-  part check-page scripts/check.sh page
+# The browser tests take as long as everything else together.
+browser_lane() {
   part page make --no-print-directory test-dashboard
-  part recipes make --no-print-directory recipes
   part browser make --no-print-directory e2e
 }
 
@@ -57,7 +58,7 @@ export HOOKBACK_TEST_PGBIN
 
 part install make --no-print-directory dashboard/node_modules/.package-lock.json
 # Both lanes compute on one processor and wait for the rest.
-page_lane 2>&1 | sed -u 's/^/page | /' &
+browser_lane 2>&1 | sed -u 's/^/page | /' &
 (go_lane) # a subshell counts its own CPU time only
 wait $!
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/andybalholm/brotli"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -72,6 +74,24 @@ const waitLimit = 30 * time.Second
 // forcedClose is logged if connections were still open after Shutdown had waited for them.
 const forcedClose = "open connections closed at shutdown"
 
+var appJS = bytes.Repeat([]byte("console.log('hookback');\n"), 400)
+
+func brotliOf(b []byte) []byte {
+	var out bytes.Buffer
+	w := brotli.NewWriter(&out)
+	_, _ = w.Write(b) // a buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
+}
+
+func gzipOf(b []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(b)
+	_ = w.Close()
+	return out.Bytes()
+}
+
 const indexHTML = "<!doctype html><title>Hookback</title>"
 
 func setup(t testing.TB, options ...func(*Config)) *harness {
@@ -117,8 +137,8 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Reach: public, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: db, Clock: time.Now}}, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
-			"index.html":       {Data: []byte(indexHTML)},
-			"assets/app-1.js":  {Data: bytes.Repeat([]byte("console.log('hookback');\n"), 400)},
+			"index.html":      {Data: []byte(indexHTML)},
+			"assets/app-1.js": {Data: appJS}, "assets/app-1.js.br": {Data: brotliOf(appJS)}, "assets/app-1.js.gz": {Data: gzipOf(appJS)},
 			"assets/dot-2.png": {Data: []byte("not really a picture")},
 			".sources":         {Data: []byte("abc")},
 		},

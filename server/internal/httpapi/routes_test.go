@@ -303,7 +303,6 @@ func TestAccessLog_OmitsUserContent(t *testing.T) {
 func TestAssets_ServeDashboard(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	<-r.assets.Ready
 	resp, b := r.do("GET", "/", "", "Accept-Encoding", "identity")
 	require.Equal(t, 200, resp.StatusCode)
 	require.Equal(t, indexHTML, string(b))
@@ -341,6 +340,8 @@ func TestAssets_ServeDashboard(t *testing.T) {
 		tags[resp.Header.Get("ETag")] = true
 	}
 	require.Len(t, tags, 2, "each encoding has its own ETag")
+	resp, b = r.do("GET", js+".br", "")
+	require.Equal(t, "no_route", r.problem(resp, b).Code, "compressed files have no address")
 	resp, _ = r.do("GET", "/assets/dot-2.png", "", "Accept-Encoding", "br")
 	require.Empty(t, resp.Header.Get("Content-Encoding"), "incompressible files are sent uncompressed")
 	require.Equal(t, "image/png", resp.Header.Get("Content-Type"))

@@ -184,7 +184,7 @@ func New(cfg Config) *Server {
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.netHTTP = middleware.NetHTTP{Stopping: s.stopping, Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log}
-	s.assets = assets.Load(s.stopping, cfg.Assets)
+	s.assets = assets.Load(cfg.Assets)
 	s.streams = stream.New(s.stopping, stream.Config{
 		Hub: cfg.Hub, Query: cfg.Query, Presence: cfg.Presence, Page: s.assets.Page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
 		Open: cfg.Metrics.streams, Slow: cfg.Metrics.slowStreams, Log: cfg.Log,
@@ -286,6 +286,5 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.conns.CloseAll()
 		s.Log.Warn("open connections closed at shutdown", "err", waitErr)
 	}
-	<-s.assets.Ready
 	return err
 }
