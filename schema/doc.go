@@ -86,7 +86,8 @@
 // are test vectors for the digest, the envelope and the listener proof.
 //
 // GET /events/:id/receipt returns the envelope of any ended question with the evidence behind it
-// (see sign.Receipt).
+// (see sign.Receipt). The statement has digests of the question's text as people saw it, after
+// redaction, of the call and of the commit (context.commit), which people see whole.
 //
 // # Resolution
 //

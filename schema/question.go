@@ -187,7 +187,7 @@ type Context struct {
 	Why         string   `json:"why,omitempty"`
 	Cwd         string   `json:"cwd,omitempty"`
 	Branch      string   `json:"branch,omitempty"`
-	Commit      string   `json:"commit,omitempty"` // Git commit that the call works on, 40 or 64 hex digits
+	Commit      string   `json:"commit,omitempty"` // Git commit that the call works on, 40 or 64 hex digits; people see it whole
 	Diff        string   `json:"diff,omitempty"`
 	UserPrompt  string   `json:"userPrompt,omitempty"`
 	LastMessage string   `json:"lastMessage,omitempty"` // of the agent's model, before the question

@@ -106,7 +106,7 @@ var events = []Route{
 	},
 	{
 		Method: "GET", Path: schema.PathReceipt, Access: schema.AccessRead, Summary: "Read a question's receipt",
-		Description: "Returns the receipt of a question that has ended: the signed decision, the passkey assertions behind it and its ledger entry.",
+		Description: "Returns the receipt of a question that has ended: the signed decision, the text of the question that it is about, the passkey assertions behind it and its ledger entry.",
 		Response:    sign.Receipt{}, Returns: "the receipt", Errors: []error{schema.ErrNoQuestion, schema.ErrUndecided},
 	},
 	{

@@ -20,9 +20,12 @@ const (
 
 // The names of a statement's subjects.
 const (
-	AskSubject    = "ask"    // AskDigest of the question; always present
-	CallSubject   = "call"   // CallDigest of the call as asked; absent without a tool call, and if redaction removed part of it
-	CommitSubject = "commit" // Context.Commit, under the algorithm gitCommit
+	AskSubject = "ask" // AskDigest of the question; always present
+	// QuestionSubject has the SHA-256 of the question's text as people saw it, after redaction. A
+	// statement without it is of a hub that did not show people the commit.
+	QuestionSubject = "question"
+	CallSubject     = "call"   // CallDigest of the call as asked; absent without a tool call, and if redaction removed part of it
+	CommitSubject   = "commit" // Context.Commit, which people saw, under the algorithm gitCommit
 )
 
 // Statement is an in-toto statement that a hub signs when a question ends: the decision, and the
@@ -53,12 +56,15 @@ func (s *Statement) Digest(name, algorithm string) string {
 // SignedDecision is the predicate of a Statement: the resolution of a question. An agent takes every
 // value of its decision from it.
 type SignedDecision struct {
-	Hub               string            `json:"hub"`   // hubId
-	Event             string            `json:"event"` // uid of the event
-	EventID           schema.EventID    `json:"eventId"`
-	AnswerID          string            `json:"answerId"`
-	App               string            `json:"app"`
-	Session           string            `json:"session"`
+	Hub      string         `json:"hub"`   // hubId
+	Event    string         `json:"event"` // uid of the event
+	EventID  schema.EventID `json:"eventId"`
+	AnswerID string         `json:"answerId"`
+	App      string         `json:"app"`
+	Session  string         `json:"session"`
+	// Requester sent the question: a person with their own token, or agent:NAME. It is empty if
+	// the question came without a token, and in a statement without the subject question.
+	Requester         string            `json:"requester,omitempty"`
 	Tool              string            `json:"tool,omitempty"`
 	Answer            SignedAnswer      `json:"answer"`
 	Outcome           schema.Outcome    `json:"outcome"`
@@ -90,9 +96,12 @@ type SignedAnswer struct {
 
 // Receipt is the body of GET /events/:id/receipt: the proof of who decided.
 type Receipt struct {
-	Envelope    schema.Envelope `json:"envelope"` // of type StatementPayload
-	Proofs      []PasskeyProof  `json:"proofs,omitempty"`
-	LedgerEntry *LedgerEntry    `json:"ledgerEntry,omitempty"` // the entry question.ended
+	Envelope schema.Envelope `json:"envelope"` // of type StatementPayload
+	// Question is the text of the question. It counts only if it has the digest of the subject
+	// question: a frame has no room for a second copy of a long text.
+	Question    string         `json:"question,omitempty"`
+	Proofs      []PasskeyProof `json:"proofs,omitempty"`
+	LedgerEntry *LedgerEntry   `json:"ledgerEntry,omitempty"` // the entry question.ended
 }
 
 // PasskeyProof is a WebAuthn assertion of a person's passkey for their answer or vote.

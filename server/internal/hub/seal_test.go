@@ -113,8 +113,10 @@ func TestSeal_CoversEveryResolution(t *testing.T) {
 				require.Equal(t, hex.EncodeToString(call[:]), s.Digest(sign.CallSubject, "sha256"))
 				require.Equal(t, "8f14e45fceea167a5a36dedd4bea2543c1d2e3f4", s.Digest(sign.CommitSubject, "gitCommit"))
 			} else {
-				require.Len(t, s.Subject, 1)
+				require.Len(t, s.Subject, 2)
 			}
+			text := sha256.Sum256([]byte("May I?"))
+			require.Equal(t, hex.EncodeToString(text[:]), s.Digest(sign.QuestionSubject, "sha256"))
 			p, st := s.Predicate, h.status(id)
 			require.Equal(t, []any{sign.StatementType, sign.DecisionType}, []any{s.Type, s.PredicateType})
 			require.Equal(t, []any{c.outcome, c.source, st.RespondedAt, st.Response.AnswerID, st.Response.Guidance},
@@ -148,6 +150,37 @@ func TestSeal_CoversVotesAndRules(t *testing.T) {
 	p = h.statement(id).Predicate
 	require.Equal(t, []any{schema.Approve, schema.ByRule}, []any{p.Outcome, p.Source})
 	require.NotNil(t, p.Rule)
+}
+
+// The text is the one that people saw: redaction removed the secret from it.
+func TestSeal_CoversQuestionTextAfterRedaction(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	id := h.post(strings.Replace(sealedQuestion(bashCall), "May I?", "Use ghp_abcdefghijklmnopqrstuvwxyz0123456789?", 1)).ID
+	_, err := h.Respond(t.Context(), id, approval(), Caller{})
+	require.NoError(t, err)
+	raw, err := h.query.Receipt(t.Context(), id)
+	require.NoError(t, err)
+	var got sign.Receipt
+	require.NoError(t, json.Unmarshal(raw, &got))
+	require.True(t, strings.HasPrefix(got.Question, "Use [redacted:"), got.Question)
+	sum, s := sha256.Sum256([]byte(got.Question)), h.statement(id)
+	require.Equal(t, hex.EncodeToString(sum[:]), s.Digest(sign.QuestionSubject, "sha256"))
+}
+
+func TestSeal_NamesRequester(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t, withPeople(t))
+	own := ada
+	own.Via, own.ID = "token", "t_2"
+	ask := []byte(eventWith(`"humanInTheLoop":{"question":"q","type":"permission","excludeRequester":false}`))
+	for want, by := range map[string]auth.Identity{"": {}, "agent:build": bot, "ada": own} {
+		saved, err := h.Ingest(t.Context(), ask, Caller{Identity: by})
+		require.NoError(t, err)
+		_, err = h.Respond(t.Context(), saved.ID, approval(), Caller{Identity: ada})
+		require.NoError(t, err)
+		require.Equal(t, want, h.statement(saved.ID).Predicate.Requester)
+	}
 }
 
 // An answer in its undo window has no signature yet: it may still be undone.

@@ -13,9 +13,9 @@ import (
 )
 
 // Receipt returns the receipt of a settled question as JSON (sign.Receipt): the signed
-// statement, the passkey assertions of the people that it names, and the ledger entry of the
-// resolution. It returns schema.ErrUndecided for a pending question, and schema.ErrNotFound
-// for one that was asked before the hub signed decisions.
+// statement, the question's text, the passkey assertions of the people that it names, and
+// the ledger entry of the resolution. It returns schema.ErrUndecided for a pending question,
+// and schema.ErrNotFound for one that was asked before the hub signed decisions.
 func (s *Service) Receipt(ctx context.Context, id schema.EventID) ([]byte, error) {
 	q, st, err := s.question(ctx, id)
 	switch {
@@ -30,6 +30,11 @@ func (s *Service) Receipt(ctx context.Context, id schema.EventID) ([]byte, error
 	if err := json.Unmarshal(q.Receipt, &receipt.Envelope); err != nil {
 		return nil, fmt.Errorf("read stored receipt of question %d: %w", id, err)
 	}
+	var ask schema.HumanInTheLoop
+	if err := json.Unmarshal(q.Event.Question, &ask); err != nil {
+		return nil, fmt.Errorf("read stored question %d: %w", id, err)
+	}
+	receipt.Question = ask.Question
 	if receipt.Proofs, err = question.CountedProofs(q, st); err != nil {
 		return nil, err
 	}

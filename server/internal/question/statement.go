@@ -40,23 +40,27 @@ func (s *Snapshot) signResolution(answer *schema.Answer, st *schema.Status) (sig
 
 // statement returns the statement about the answer that settles the question.
 func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *sign.Statement {
-	statement := &sign.Statement{
-		Type: sign.StatementType, PredicateType: sign.DecisionType,
-		Subject: []sign.Subject{{Name: sign.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(s.AskHash)}}},
+	statement := &sign.Statement{Type: sign.StatementType, PredicateType: sign.DecisionType}
+	addSubject := func(name, algorithm, digest string) {
+		statement.Subject = append(statement.Subject, sign.Subject{Name: name, Digest: map[string]string{algorithm: digest}})
 	}
+	addSubject(sign.AskSubject, "sha256", hex.EncodeToString(s.AskHash))
+	text := sha256.Sum256([]byte(s.Ask.Question))
+	addSubject(sign.QuestionSubject, "sha256", hex.EncodeToString(text[:]))
 	tool := s.Tool
 	if c, ok := CallOf(&s.Event, &s.Ask); ok {
 		tool = c.Name
 		if !c.isRedacted() {
 			digest := sign.CallDigest(c.Name, c.Arguments)
-			statement.Subject = append(statement.Subject, sign.Subject{Name: sign.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(digest[:])}})
+			addSubject(sign.CallSubject, "sha256", hex.EncodeToString(digest[:]))
 		}
 	}
 	if s.Ask.Context != nil && s.Ask.Context.Commit != "" {
-		statement.Subject = append(statement.Subject, sign.Subject{Name: sign.CommitSubject, Digest: map[string]string{"gitCommit": s.Ask.Context.Commit}})
+		addSubject(sign.CommitSubject, "gitCommit", s.Ask.Context.Commit)
 	}
 	statement.Predicate = sign.SignedDecision{
-		Hub: s.env.HubID, Event: s.UID, EventID: s.ID, AnswerID: answer.AnswerID, App: s.App, Session: s.Session, Tool: tool,
+		Hub: s.env.HubID, Event: s.UID, EventID: s.ID, AnswerID: answer.AnswerID,
+		App: s.App, Session: s.Session, Requester: s.Requester, Tool: tool,
 		Answer: sign.SignedAnswer{
 			Permission: answer.Permission, Response: answer.Response, Choice: answer.Choice, Answers: answer.Answers,
 			Reason: answer.Reason, Comment: answer.Comment, ModifiedArguments: answer.ModifiedArguments, Remember: answer.Remember,

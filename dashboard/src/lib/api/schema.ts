@@ -456,7 +456,7 @@ export interface Context {
   why?: string
   cwd?: string
   branch?: string
-  /** Git commit that the call works on, 40 or 64 hex digits */
+  /** Git commit that the call works on, 40 or 64 hex digits; people see it whole */
   commit?: string
   diff?: string
   userPrompt?: string
@@ -1850,6 +1850,11 @@ export interface ReachSettings {
 export interface Receipt {
   /** of type application/vnd.in-toto+json */
   envelope: Envelope
+  /**
+   * Question is the text of the question. It counts only if it has the digest of the subject question: a
+   * frame has no room for a second copy of a long text.
+   */
+  question?: string
   proofs?: PasskeyProof[]
   /** the entry question.ended */
   ledgerEntry?: LedgerEntry
@@ -2433,6 +2438,11 @@ export interface SignedDecision {
   answerId: string
   app: string
   session: string
+  /**
+   * Requester sent the question: a person with their own token, or agent:NAME. It is empty if the question
+   * came without a token, and in a statement without the subject question.
+   */
+  requester?: string
   tool?: string
   answer: SignedAnswer
   outcome: Outcome
