@@ -123,6 +123,12 @@ describe('Permission', () => {
     expect(sent).toEqual([{ permission: false, reason: 'no' }])
   })
 
+  it('shows the whole commit, which the approval is for', () => {
+    const commit = '8f14e45fceea167a5a36dedd4bea2543c1d2e3f4'
+    show({ context: { branch: 'main', commit } })
+    expect(screen.getByTestId('commit').textContent).toBe(`commit ${commit}`)
+  })
+
   it('if risky, is approved by a hold, not by a tap or a click', async () => {
     vi.useFakeTimers()
     show({ risk: 'high' })

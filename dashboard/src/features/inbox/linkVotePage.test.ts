@@ -48,6 +48,13 @@ describe('LinkVotePage', () => {
   })
   afterEach(cleanup)
 
+  it('shows the commit that the request is about', async () => {
+    const commit = '8f14e45fceea167a5a36dedd4bea2543c1d2e3f4'
+    on('/hitl/12/link', { person: 'ali', expiresAt: 1, event: aRequest(12, { context: { commit } }, two) })
+    visit()
+    expect((await screen.findByTestId('commit')).textContent).toBe(`commit ${commit}`)
+  })
+
   it('votes once as the recipient, and shows the result', async () => {
     visit()
     expect(location.href).toMatch(/\/hitl\/12\/vote$/)

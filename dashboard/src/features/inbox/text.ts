@@ -73,6 +73,7 @@ export const inboxText = {
   header: {
     inbox: 'Inbox',
     session: 'session ',
+    commit: 'commit ',
     showSession: 'Show this session',
     viewers: (n: number) => `Also open on ${n === 1 ? 'another screen' : `${n} other screens`}.`,
     looking: (n: number) => (n === 1 ? ' is looking.' : ' are looking.'),
