@@ -1,10 +1,11 @@
-// Package receipt verifies receipts: the signed proof of who decided a question. It needs no hub and
-// no network, so a CI job can verify that a person approved a deployment.
+// Package receipt verifies receipts: the signed proof of who decided a question, and of what was
+// asked. It needs no hub and no network, so a CI job can verify that a person approved a deployment.
 //
 // A receipt comes from GET /events/:id/receipt, hookback receipt get, or hookback ask --receipt.
 package receipt
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,11 +24,22 @@ import (
 var ErrUnmet = errors.New("the receipt does not hold")
 
 // Requirements are the conditions that a receipt must meet in addition to a valid signature and the
-// outcome approve. The zero value of each field requires nothing, except Keys.
+// outcome approve. The zero value requires that a person whose name the hub verified approved, other
+// than the requester. Keys is required.
 type Requirements struct {
 	Keys []ed25519.PublicKey // the hubs that are trusted; one of them must have signed
 
-	Approvers []string // names that must each have approved, verified by the hub
+	// Question is the exact text of the question, and App the source_app that asked it. Both are
+	// the requester's choice, like Commit: without Question, any question about the commit counts.
+	Question, App string
+
+	AllowRule       bool // a rule may have approved instead of a person
+	AllowUnverified bool // the hub need not have verified the person's name
+	AllowSelf       bool // the person may be the requester
+
+	// Approvers are names that must each have approved, verified by the hub. AllowSelf applies to
+	// them, AllowRule and AllowUnverified do not.
+	Approvers []string
 	// Passkey requires that each of Approvers confirmed their answer with a passkey; without
 	// Approvers, that each person who approved did. The assertions are verified.
 	Passkey bool
@@ -36,7 +48,7 @@ type Requirements struct {
 	PersonKeys map[string][]byte
 
 	Call   *Call         // the exact tool call
-	Commit string        // the Git commit that the question named
+	Commit string        // the Git commit that the question named and the hub showed
 	MaxAge time.Duration // the longest time since the decision
 	Now    time.Time     // for MaxAge; default: the current time
 }
@@ -54,6 +66,9 @@ type Approver struct {
 	Via      string // how; see schema.Responder
 	Passkey  bool   // a passkey assertion for this answer is valid
 	Bound    bool   // the passkey is one of Requirements.PersonKeys
+	// Self reports whether the person is the requester, or answered from a program that the
+	// requester started.
+	Self bool
 }
 
 // Result is the content of a receipt that holds.
@@ -61,6 +76,8 @@ type Result struct {
 	KeyID     string
 	Decision  sign.SignedDecision
 	Approvers []Approver
+	Question  string            // empty: not recorded, because the hub is an older one
+	Commit    string            // empty: the question named none; unless Question is empty, people saw it
 	Entry     *sign.LedgerEntry // checked against the statement; nil if the receipt has none
 }
 
@@ -75,7 +92,13 @@ func Verify(r *sign.Receipt, need Requirements) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out := Result{KeyID: keyID, Decision: statement.Predicate, Entry: r.LedgerEntry}
+	out := Result{
+		KeyID: keyID, Decision: statement.Predicate, Entry: r.LedgerEntry,
+		Commit: statement.Digest(sign.CommitSubject, "gitCommit"),
+	}
+	if out.Question, err = questionText(r, statement); err != nil {
+		return out, err
+	}
 	if yes := out.Decision.Answer.Permission; out.Decision.Outcome != schema.Approve || yes == nil || !*yes {
 		return out, unmet("the outcome is %s, not an approved permission", out.Decision.Outcome)
 	}
@@ -86,7 +109,7 @@ func Verify(r *sign.Receipt, need Requirements) (Result, error) {
 	for _, check := range []func() error{
 		func() error { return out.checkApprovers(&need) },
 		func() error { return checkCall(statement, need.Call) },
-		func() error { return checkCommit(statement, need.Commit) },
+		func() error { return out.checkQuestion(&need) },
 		func() error { return out.checkAge(&need) },
 		func() error { return out.checkEntry(r.Envelope.Payload, statement) },
 	} {
@@ -126,6 +149,20 @@ func openStatement(e *schema.Envelope, keys []ed25519.PublicKey) (*sign.Statemen
 	return &s, keyID, nil
 }
 
+// questionText returns the text of the question, or "" if the statement records none.
+func questionText(r *sign.Receipt, s *sign.Statement) (string, error) {
+	signed := s.Digest(sign.QuestionSubject, "sha256")
+	sum := sha256.Sum256([]byte(r.Question))
+	switch {
+	case signed == "":
+		return "", nil // an unsigned text proves nothing
+	case signed != hex.EncodeToString(sum[:]):
+		return "", unmet("its text of the question is not the signed one")
+	default:
+		return r.Question, nil
+	}
+}
+
 func signers(e *schema.Envelope) string {
 	ids := make([]string, len(e.Signatures))
 	for i, s := range e.Signatures {
@@ -140,17 +177,19 @@ func signers(e *schema.Envelope) string {
 // approvers returns the people whose answer or vote approved.
 func approvers(d *sign.SignedDecision) (list []Approver) {
 	by := d.RespondedBy
+	isRequester := func(name string) bool { return d.Requester != "" && strings.EqualFold(d.Requester, name) }
 	for _, v := range d.Votes { // only people with an account can vote
 		if v.Choice == string(schema.Approve) {
-			a := Approver{Name: v.User, Verified: true}
+			a := Approver{Name: v.User, Verified: true, Self: isRequester(v.User)}
 			if by != nil && by.Name == v.User {
-				a.Via = by.Via
+				a.Via, a.Self = by.Via, a.Self || by.SelfApproval
 			}
 			list = append(list, a)
 		}
 	}
 	if len(d.Votes) == 0 && by != nil && d.Source != schema.ByRule {
-		list = append(list, Approver{Name: by.Name, Verified: by.Verified, Via: by.Via})
+		self := isRequester(by.Name) || by.SelfApproval
+		list = append(list, Approver{Name: by.Name, Verified: by.Verified, Via: by.Via, Self: self})
 	}
 	return list
 }
@@ -166,17 +205,58 @@ func (r *Result) find(name string) *Approver {
 // checkApprovers checks the required people and passkeys.
 func (r *Result) checkApprovers(need *Requirements) error {
 	for _, name := range need.Approvers {
-		switch a := r.find(name); {
-		case a == nil:
+		a := r.find(name)
+		if a == nil {
 			return unmet("%s did not approve", name)
-		case !a.Verified:
-			return unmet("the name %s is not verified", name)
+		}
+		if err := a.check(false, need.AllowSelf); err != nil {
+			return err
 		}
 	}
-	if !need.Passkey {
+	if len(need.Approvers) == 0 {
+		if err := r.checkAnyApprover(need); err != nil {
+			return err
+		}
+	}
+	if need.Passkey {
+		return r.checkPasskeys(need.Approvers)
+	}
+	return nil
+}
+
+// checkAnyApprover checks that the approval of one person counts, or that of a rule.
+func (r *Result) checkAnyApprover(need *Requirements) error {
+	switch {
+	case r.Decision.Source == schema.ByRule && need.AllowRule:
+		return nil
+	case r.Decision.Source == schema.ByRule:
+		return unmet("a rule approved, and no person")
+	case len(r.Approvers) == 0:
+		return unmet("no person approved")
+	}
+	var err error
+	for i := range r.Approvers {
+		if err = r.Approvers[i].check(need.AllowUnverified, need.AllowSelf); err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// check returns why the person's approval does not count.
+func (a *Approver) check(allowUnverified, allowSelf bool) error {
+	switch {
+	case !a.Verified && !allowUnverified:
+		return unmet("the name %s is not verified", a.Name)
+	case a.Self && !allowSelf:
+		return unmet("%s is the requester, or answered from a program that the requester started", a.Name)
+	default:
 		return nil
 	}
-	names := need.Approvers
+}
+
+// checkPasskeys checks that these people confirmed with a passkey; without names, all who approved.
+func (r *Result) checkPasskeys(names []string) error {
 	if len(names) == 0 {
 		for _, a := range r.Approvers {
 			names = append(names, a.Name)
@@ -214,14 +294,20 @@ func checkCall(s *sign.Statement, call *Call) error {
 	}
 }
 
-func checkCommit(s *sign.Statement, commit string) error {
-	if signed := s.Digest(sign.CommitSubject, "gitCommit"); commit != "" && signed != commit {
-		if signed == "" {
-			signed = "none"
-		}
-		return unmet("the decision is about commit %s, not %s", signed, commit)
+// checkQuestion checks what people saw: the app, the question and the commit.
+func (r *Result) checkQuestion(need *Requirements) error {
+	switch {
+	case need.App != "" && r.Decision.App != need.App:
+		return unmet("the question is of the app %q, not %q", r.Decision.App, need.App)
+	case need.Question+need.Commit != "" && r.Question == "":
+		return unmet("it does not record the question: its hub is an older one, which showed no one the commit")
+	case need.Question != "" && r.Question != need.Question:
+		return unmet("the question is %q, not %q", r.Question, need.Question)
+	case need.Commit != "" && r.Commit != need.Commit:
+		return unmet("the decision is about commit %s, not %s", cmp.Or(r.Commit, "none"), need.Commit)
+	default:
+		return nil
 	}
-	return nil
 }
 
 func (r *Result) checkAge(need *Requirements) error {

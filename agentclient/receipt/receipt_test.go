@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 )
 
 const (
+	question  = "Deploy to production?"
 	arguments = `{"command":"make deploy"}`
 	commit    = "8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"
 	hubID     = "0198f2a4-0000-7000-8000-000000000001"
@@ -35,6 +37,7 @@ type issuer struct {
 	t         *testing.T
 	key       ed25519.PrivateKey
 	passkeys  map[string]*ecdsa.PrivateKey
+	question  string
 	statement sign.Statement
 	proofs    []sign.PasskeyProof
 }
@@ -44,19 +47,36 @@ func newIssuer(t *testing.T) *issuer {
 	require.NoError(t, err)
 	yes := true
 	call := sign.CallDigest("Bash", []byte(arguments))
-	return &issuer{t: t, key: key, passkeys: map[string]*ecdsa.PrivateKey{}, statement: sign.Statement{
+	return &issuer{t: t, key: key, passkeys: map[string]*ecdsa.PrivateKey{}, question: question, statement: sign.Statement{
 		Type: sign.StatementType, PredicateType: sign.DecisionType,
 		Subject: []sign.Subject{
 			{Name: sign.AskSubject, Digest: map[string]string{"sha256": hex.EncodeToString(make([]byte, 32))}},
+			questionSubject(question),
 			{Name: sign.CallSubject, Digest: map[string]string{"sha256": hex.EncodeToString(call[:])}},
 			{Name: sign.CommitSubject, Digest: map[string]string{"gitCommit": commit}},
 		},
 		Predicate: sign.SignedDecision{
-			Hub: hubID, Event: eventUID, EventID: 7, App: "ci", Tool: "Bash", Outcome: schema.Approve, Source: schema.ByHuman,
+			Hub: hubID, Event: eventUID, EventID: 7, App: "ci", Requester: "agent:ci", Tool: "Bash", Outcome: schema.Approve, Source: schema.ByHuman,
 			Answer: sign.SignedAnswer{Permission: &yes}, RespondedAt: schema.Millis(decidedAt.UnixMilli()),
 			RespondedBy: &schema.Responder{Name: "ada", Verified: true, Via: "session"},
 		},
 	}}
+}
+
+func questionSubject(text string) sign.Subject {
+	sum := sha256.Sum256([]byte(text))
+	return sign.Subject{Name: sign.QuestionSubject, Digest: map[string]string{"sha256": hex.EncodeToString(sum[:])}}
+}
+
+// ask changes the text of the question.
+func (i *issuer) ask(text string) {
+	i.question, i.statement.Subject[1] = text, questionSubject(text)
+}
+
+// beOlderHub removes what an older hub did not sign.
+func (i *issuer) beOlderHub() {
+	i.question, i.statement.Predicate.Requester = "", ""
+	i.statement.Subject = slices.Delete(i.statement.Subject, 1, 2)
 }
 
 func (i *issuer) requirements() receipt.Requirements {
@@ -73,7 +93,8 @@ func (i *issuer) issue() *sign.Receipt {
 		Data: json.RawMessage(fmt.Sprintf(`{"ask":%q,"statement":%q}`, i.statement.Digest(sign.AskSubject, "sha256"), hex.EncodeToString(sum[:]))),
 	}
 	require.NoError(i.t, entry.Seal(41, hex.EncodeToString(sum[:])))
-	return &sign.Receipt{Envelope: schema.SignEnvelope(schema.StatementPayload, payload, i.key), Proofs: i.proofs, LedgerEntry: entry}
+	envelope := schema.SignEnvelope(schema.StatementPayload, payload, i.key)
+	return &sign.Receipt{Envelope: envelope, Question: i.question, Proofs: i.proofs, LedgerEntry: entry}
 }
 
 // passkeyOf returns the PKIX form of a person's passkey.
@@ -127,10 +148,124 @@ func TestVerify_AcceptsCompleteReceipt(t *testing.T) {
 	need := i.requirements()
 	need.Approvers, need.Passkey, need.PersonKeys = []string{"ada"}, true, map[string][]byte{"ada": i.passkeyOf("ada")}
 	need.Call, need.Commit, need.MaxAge = &receipt.Call{Tool: "Bash", Arguments: []byte(`{ "command": "make deploy" }`)}, commit, 2*time.Hour
+	need.App, need.Question = "ci", question
 	r, err := receipt.Verify(i.issue(), need)
 	require.NoError(t, err)
 	require.Equal(t, []receipt.Approver{{Name: "ada", Verified: true, Via: "session", Passkey: true, Bound: true}}, r.Approvers)
 	require.EqualValues(t, 42, r.Entry.N)
+	require.Equal(t, []any{question, commit}, []any{r.Question, r.Commit})
+}
+
+// TestVerify_RequiresVerifiedPersonOtherThanRequester: each approval needs exactly one exception.
+func TestVerify_RequiresVerifiedPersonOtherThanRequester(t *testing.T) {
+	t.Parallel()
+	allow := map[string]func(*receipt.Requirements){
+		"rule":       func(n *receipt.Requirements) { n.AllowRule = true },
+		"unverified": func(n *receipt.Requirements) { n.AllowUnverified = true },
+		"self":       func(n *receipt.Requirements) { n.AllowSelf = true },
+	}
+	vote := func(names ...string) (votes []schema.Vote) {
+		for _, name := range names {
+			votes = append(votes, schema.Vote{User: name, Choice: string(schema.Approve)})
+		}
+		return votes
+	}
+	for name, c := range map[string]struct {
+		change func(*sign.SignedDecision)
+		exempt string // the exception that it needs; empty: none
+		want   string
+	}{
+		"a person": {func(*sign.SignedDecision) {}, "", ""},
+		"no token": {func(d *sign.SignedDecision) { d.Requester = "" }, "", ""},
+		"rule": {func(d *sign.SignedDecision) {
+			d.Source, d.RespondedBy.Via = schema.ByRule, "rule"
+		}, "rule", "a rule approved"},
+		"unverified": {func(d *sign.SignedDecision) {
+			d.RespondedBy = &schema.Responder{Name: "local user"}
+		}, "unverified", "is not verified"},
+		"requester":                {func(d *sign.SignedDecision) { d.Requester = "Ada" }, "self", "ada is the requester"},
+		"program of the requester": {func(d *sign.SignedDecision) { d.RespondedBy.SelfApproval = true }, "self", "started"},
+		"vote of the requester":    {func(d *sign.SignedDecision) { d.Requester, d.Votes = "ada", vote("ada") }, "self", "ada is the requester"},
+		"vote of another person":   {func(d *sign.SignedDecision) { d.Requester, d.Votes = "ada", vote("ada", "grace") }, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := newIssuer(t)
+			c.change(&i.statement.Predicate)
+			_, err := receipt.Verify(i.issue(), i.requirements())
+			if c.exempt == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, receipt.ErrUnmet)
+			require.ErrorContains(t, err, c.want)
+			for exception, apply := range allow {
+				need := i.requirements()
+				apply(&need)
+				_, err := receipt.Verify(i.issue(), need)
+				require.Equal(t, exception == c.exempt, err == nil, "%s: %v", exception, err)
+			}
+		})
+	}
+}
+
+// TestVerify_NamedApproverIsVerifiedAndNotTheRequester: a name counts only with the hub's word.
+func TestVerify_NamedApproverIsVerifiedAndNotTheRequester(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	i.statement.Predicate.Requester = "ada"
+	need := i.requirements()
+	need.Approvers = []string{"ada"}
+	_, err := receipt.Verify(i.issue(), need)
+	require.ErrorContains(t, err, "ada is the requester")
+	need.AllowSelf = true
+	_, err = receipt.Verify(i.issue(), need)
+	require.NoError(t, err)
+	i.statement.Predicate.RespondedBy.Verified, need.AllowUnverified = false, true
+	_, err = receipt.Verify(i.issue(), need)
+	require.ErrorContains(t, err, "ada is not verified")
+}
+
+// TestVerify_AnswerToAnotherQuestionIsNoApprovalOfACommit: any question can name the commit.
+func TestVerify_AnswerToAnotherQuestionIsNoApprovalOfACommit(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	i.ask("May I run the linter?")
+	need := i.requirements()
+	need.Commit, need.Question = commit, question
+	_, err := receipt.Verify(i.issue(), need)
+	require.ErrorIs(t, err, receipt.ErrUnmet)
+	require.ErrorContains(t, err, `the question is "May I run the linter?", not "Deploy to production?"`)
+
+	i.question = question // the text next to the envelope is not the one that was signed
+	_, err = receipt.Verify(i.issue(), need)
+	require.ErrorContains(t, err, "is not the signed one")
+	i.question = ""
+	_, err = receipt.Verify(i.issue(), need)
+	require.ErrorContains(t, err, "is not the signed one")
+}
+
+// TestVerify_OlderReceiptRecordsNoQuestion: its hub showed no one the commit.
+func TestVerify_OlderReceiptRecordsNoQuestion(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	i.beOlderHub()
+	r, err := receipt.Verify(i.issue(), i.requirements())
+	require.NoError(t, err)
+	require.Equal(t, []any{"", commit}, []any{r.Question, r.Commit})
+	i.question = question
+	r, err = receipt.Verify(i.issue(), i.requirements())
+	require.NoError(t, err)
+	require.Empty(t, r.Question, "an unsigned text proves nothing")
+	for _, demand := range []func(*receipt.Requirements){
+		func(n *receipt.Requirements) { n.Question = question }, func(n *receipt.Requirements) { n.Commit = commit },
+	} {
+		need := i.requirements()
+		demand(&need)
+		_, err = receipt.Verify(i.issue(), need)
+		require.ErrorIs(t, err, receipt.ErrUnmet)
+		require.ErrorContains(t, err, "does not record the question")
+	}
 }
 
 func TestVerify_RefusesUnmetRequirements(t *testing.T) {
@@ -160,8 +295,11 @@ func TestVerify_RefusesUnmetRequirements(t *testing.T) {
 			i.statement.Predicate.Answer.ModifiedArguments = json.RawMessage(`{"command":"make dry-run"}`)
 			n.Call = &receipt.Call{Tool: "Bash", Arguments: []byte(arguments)}
 		}, "another call"},
-		"other commit":  {func(_ *issuer, n *receipt.Requirements) { n.Commit = hex.EncodeToString(make([]byte, 20)) }, "is about commit " + commit},
-		"no commit":     {func(i *issuer, n *receipt.Requirements) { i.statement.Subject, n.Commit = nil, commit }, "commit none"},
+		"other app":    {func(_ *issuer, n *receipt.Requirements) { n.App = "c" }, `the app "ci", not "c"`},
+		"other commit": {func(_ *issuer, n *receipt.Requirements) { n.Commit = hex.EncodeToString(make([]byte, 20)) }, "is about commit " + commit},
+		"no commit": {func(i *issuer, n *receipt.Requirements) {
+			i.statement.Subject, n.Commit = i.statement.Subject[:2], commit
+		}, "commit none"},
 		"too old":       {func(_ *issuer, n *receipt.Requirements) { n.MaxAge = time.Minute }, "1h0m0s old"},
 		"not a passkey": {func(i *issuer, n *receipt.Requirements) { n.PersonKeys = map[string][]byte{"ada": i.passkeyOf("ada")} }, "did not approve with the given passkey"},
 		"other passkey": {func(i *issuer, n *receipt.Requirements) {

@@ -67,6 +67,37 @@ func TestReceipt_ProvesDecision(t *testing.T) {
 	require.Contains(t, string(ledger), string(line)+"\n", "the entry is the one of the hash chain")
 }
 
+// TestReceipt_IsAboutTheQuestionThatWasAsked: people approve the question that they see, at the commit
+// that they see, and the program that asks chooses both.
+func TestReceipt_IsAboutTheQuestionThatWasAsked(t *testing.T) {
+	t.Parallel()
+	const commit = "8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"
+	r := setup(t)
+	ada := r.owner("ada")
+	var own schema.Token
+	r.expectOK(&own, "POST "+schema.PathTokens, `{"name":"script","person":"ada"}`, ada.headers()...)
+	ask := event(1, `"humanInTheLoop":{"question":"May I run the linter?","type":"permission","excludeRequester":false,`+
+		`"context":{"commit":"`+commit+`"}}`)
+	approved := func(headers ...string) *sign.Receipt {
+		t.Helper()
+		var e schema.Event
+		r.expectOK(&e, "POST "+schema.PathEvents, ask, append(headers, "Content-Type", "application/json")...)
+		r.expectOK(nil, "POST "+schema.At(schema.PathRespond, e.ID), approveBody, ada.headers()...)
+		got, _ := r.receipt(e.ID)
+		return &got
+	}
+	need := receipt.Requirements{Keys: r.hubKeys(), App: "demo", Question: "May I run the linter?", Commit: commit}
+	result, err := receipt.Verify(approved(), need)
+	require.NoError(t, err)
+	require.Equal(t, []any{"May I run the linter?", commit}, []any{result.Question, result.Commit})
+	deploy := need
+	deploy.Question = "Deploy?"
+	_, err = receipt.Verify(approved(), deploy)
+	require.ErrorIs(t, err, receipt.ErrUnmet, "another question about the commit")
+	_, err = receipt.Verify(approved("Authorization", "Bearer "+own.Secret), need)
+	require.ErrorContains(t, err, "ada is the requester")
+}
+
 // TestReceipt_ContainsPasskeyAssertions verifies a stored assertion as a relying party does.
 func TestReceipt_ContainsPasskeyAssertions(t *testing.T) {
 	t.Parallel()

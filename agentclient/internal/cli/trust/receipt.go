@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/x509"
@@ -24,15 +25,20 @@ import (
 const receiptHelp = `hookback receipt get ID [flags]
 hookback receipt verify FILE [flags]
 
-A receipt proves who approved which call. It is signed by the hub and can be verified
-without it, for example in a CI job.
+A receipt proves who approved which question about which call and commit. It is signed by
+the hub and can be verified without it, for example in a CI job.
 
 get prints the receipt of a settled question as JSON. ask --receipt FILE writes the
 receipt of that question.
 
-verify checks the signature and that the outcome is an approval, and every condition
-that its flags add. FILE - is stdin. It never connects to a hub. Exit status: 0 the
-receipt holds, 1 it does not, 2 it is not readable or the usage is wrong.
+verify checks the signature, that the outcome is an approval, that a person whose name the
+hub verified gave it, other than the one who asked, and every condition that its flags add.
+It prints the question and the commit that people saw. Name both, and the agent: the
+program that asks chooses them, and one commit can be the subject of any question. A receipt
+of an older hub records no question, so it holds for no --question and no --commit.
+
+FILE - is stdin. verify never connects to a hub. Exit status: 0 the receipt holds, 1 it does
+not, 2 it is not readable or the usage is wrong.
 `
 
 // receiptFlags holds the flags of receipt.
@@ -49,11 +55,16 @@ func newReceiptFlags(env func(string) string) *receiptFlags {
 	r := &receiptFlags{Flags: cli.NewBareFlags("receipt", receiptHelp)}
 	r.AddHubFlags(env)
 	r.StringVar(&r.keyFile, "key", "", "verify: a `file` with the hub's public keys: lines of known_hubs, base64, or PEM (default: the hubs that you trust)")
+	r.StringVar(&r.need.App, "app", "", "verify: the agent that asked, its `name`")
+	r.StringVar(&r.need.Question, "question", "", "verify: the exact `text` of the question")
+	r.BoolVar(&r.need.AllowRule, "allow-rule", false, "verify: a rule may have approved, and no person")
+	r.BoolVar(&r.need.AllowUnverified, "allow-unverified", false, "verify: the person's name need not be verified, except by --need")
+	r.BoolVar(&r.need.AllowSelf, "allow-self", false, "verify: the person may be the one who asked")
 	r.ListVar(&r.people, "need", "verify: this person must have approved; a `name`; repeat the flag for each")
 	r.BoolVar(&r.need.Passkey, "passkey", false, "verify: they must have confirmed with a passkey")
 	r.ListVar(&r.personKeys, "person-key", "verify: the passkey that a person must have used, `NAME=FILE` with a public key in PEM")
 	r.StringVar(&r.call, "call", "", "verify: the exact call, `TOOL=FILE` with its arguments as JSON")
-	r.StringVar(&r.need.Commit, "commit", "", "verify: the Git `commit` that the request named")
+	r.StringVar(&r.need.Commit, "commit", "", "verify: the Git `commit` that the request named and people saw")
 	r.DurationVar(&r.need.MaxAge, "max-age", 0, "verify: the longest time since the decision, a `duration` such as 24h")
 	return r
 }
@@ -137,6 +148,11 @@ func readFileOrStdin(name string, std cli.Streams) ([]byte, error) {
 // readRequirements reads the files that the flags name.
 func (r *receiptFlags) readRequirements() (err error) {
 	r.need.Approvers = r.people
+	for name, value := range map[string]string{"app": r.need.App, "question": r.need.Question, "commit": r.need.Commit, "call": r.call} {
+		if value == "" && r.IsSet(name) { // such as an unset variable of a CI job
+			return fmt.Errorf("--%s must not be empty", name)
+		}
+	}
 	if r.need.MaxAge < 0 {
 		return errors.New("--max-age must not be negative")
 	}
@@ -252,6 +268,7 @@ func printReceipt(w io.Writer, r *receipt.Result) {
 	}
 	at := time.UnixMilli(int64(d.RespondedAt)).UTC().Format("2006-01-02 15:04:05 MST")
 	fmt.Fprintf(w, "holds: request %d (%s) was approved at %s\n", d.EventID, quoteTerminal(what), at)
+	printQuestion(w, r)
 	byWord := false
 	for _, a := range r.Approvers {
 		proof := "name not verified"
@@ -275,6 +292,17 @@ func printReceipt(w io.Writer, r *receipt.Result) {
 	if byWord {
 		fmt.Fprintln(w, "That a passkey belongs to its person is the hub's word; --person-key checks it.")
 	}
+}
+
+// printQuestion prints what was asked, and who asked it.
+func printQuestion(w io.Writer, r *receipt.Result) {
+	commit := cmp.Or(r.Commit, "none")
+	if r.Question == "" {
+		fmt.Fprintf(w, "question: not recorded, its hub is an older one\ncommit: %s, not shown by that hub\nasked by: not recorded\n", commit)
+		return
+	}
+	requester := cmp.Or(r.Decision.Requester, "a program without a token")
+	fmt.Fprintf(w, "question: %s\ncommit: %s\nasked by: %s\n", quoteTerminal(r.Question), commit, quoteTerminal(requester))
 }
 
 // quoteTerminal quotes text from agents that a terminal could interpret.
