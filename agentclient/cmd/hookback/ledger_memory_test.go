@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"database/sql"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -68,6 +74,60 @@ func TestVerify_RemembersNewestEntry(t *testing.T) {
 	forgotten := w.verify("--forget")
 	require.Equal(t, cli.ExitOK, forgotten.status, forgotten.out+forgotten.err)
 	require.Equal(t, cli.ExitOK, w.verify().status)
+}
+
+// TestVerify_ComparesExportWithStoredEntry gives the account an export whose end was cut off, and one
+// that was written anew: the hash chain of both is intact.
+func TestVerify_ComparesExportWithStoredEntry(t *testing.T) {
+	t.Parallel()
+	w := &witness{t, startHubWithLedger(t, 5), t.TempDir()}
+	client := agentclient.New(agentclient.Options{KnownHubs: filepath.Join(w.home, "known_hubs")})
+	defer client.Close()
+	pin, err := client.Identify(t.Context(), w.hub.URL())
+	require.NoError(t, err)
+	pinLine := func(origin string) string { return origin + " ed25519 " + sign.FormatPublicKey(pin.Key) + "\n" }
+	trust := func(lines ...string) {
+		require.NoError(t, os.WriteFile(filepath.Join(w.home, "known_hubs"), []byte(strings.Join(lines, "")), 0o600))
+	}
+	trust(pinLine(pin.Origin))
+	stored := w.verify()
+	require.Equal(t, cli.ExitOK, stored.status, stored.out+stored.err)
+	export := func(hub *hubtest.Hub, entries int) string {
+		res, err := http.Get(hub.URL() + schema.PathLedger + "?format=ndjson")
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		file := filepath.Join(t.TempDir(), "ledger.ndjson")
+		lines := strings.SplitAfter(string(text), "\n")
+		require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines[:entries], "")), 0o600))
+		return file
+	}
+	whole, cut, other := export(w.hub, 5), export(w.hub, 4), export(startHubWithLedger(t, 6), 6)
+	require.Equal(t, stored, w.verify(whole))
+	for file, want := range map[string]string{
+		cut:   "broken: the audit log went back: it ends with entry 4, and entry 5 was ",
+		other: "broken: the audit log was changed: entry 5 is ",
+	} {
+		got := w.verify(file)
+		require.Equal(t, cli.ExitProblem, got.status, got.out+got.err)
+		require.Contains(t, got.out, want)
+	}
+	var older sign.LedgerCheck
+	text, err := os.ReadFile(cut)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		require.NoError(t, older.Next([]byte(line)))
+	}
+	require.Equal(t, cli.ExitOK, w.verify(cut, "--head", older.Head).status, "an older export that ends where the person says")
+	require.Equal(t, cli.ExitProblem, w.verify(other, "--head", older.Head).status)
+	require.Equal(t, cli.ExitError, w.verify(cut, "--forget").status, "only the hub's own log replaces the stored entry")
+	require.Equal(t, stored, w.verify(whole), "no file was stored")
+
+	_, another, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	trust(pinLine(pin.Origin), "http://127.0.0.1:1 ed25519 "+sign.FormatPublicKey(another.Public().(ed25519.PublicKey))+"\n")
+	require.Equal(t, cli.ExitOK, w.verify(cut).status, "an export does not name its hub")
 }
 
 // TestVerify_TrustsNoHub: reading a log must not decide whose answers count.

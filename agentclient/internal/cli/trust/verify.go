@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
@@ -31,6 +32,10 @@ the hub has signed, and stores the newest entry of each hub for this account: if
 gone or different next time, the audit log was changed. --forget replaces the stored entry,
 for example after you restored a backup. Store the hash that verify prints in another
 place, and pass it as --head later, to notice that this account was changed, too.
+
+FILE is compared with the stored entry, too, if this account trusts exactly one hub
+(hookback trust): an export does not name its hub. It must contain that entry. For an older
+export, pass as --head a hash that was printed then. A FILE is never stored.
 `
 
 // maxLedgerEntry is larger than any line that a hub writes.
@@ -57,6 +62,9 @@ func RunVerify(ctx context.Context, args []string, env func(string) string, std 
 		return status
 	}
 	v := &ledgerVerifier{head: strings.ToLower(*head)}
+	if *forget && len(f.Positional) > 0 {
+		return std.PrintError("--forget reads the audit log of the hub, so it takes no FILE")
+	}
 	if raw, err := hex.DecodeString(v.head); err != nil || len(f.Positional) > 1 || v.head != "" && len(raw) != len(sign.FirstPrev)/2 {
 		return std.PrintError("verify takes at most one FILE, and --head takes 64 hex digits; see hookback verify --help")
 	}
@@ -83,12 +91,42 @@ func (v *ledgerVerifier) check(ctx context.Context, f *cli.Flags, std cli.Stream
 	if len(f.Positional) == 0 {
 		return v.checkHub(ctx, f, forget)
 	}
+	if err := v.expectStored(f.Options()); err != nil {
+		return err
+	}
 	file, err := std.Open(f.Positional[0])
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return v.checkFile(file)
+	if err := v.checkFile(file); err != nil || v.head != "" {
+		return err // --head states where an older export ends
+	}
+	return v.checkKnown()
+}
+
+// expectStored adds the entries that this account stored of its hub to the known ones of an export.
+// With several trusted hubs, the export could be of any of them.
+func (v *ledgerVerifier) expectStored(o agentclient.Options) error {
+	trust, err := agentclient.LoadTrust(o)
+	if err != nil {
+		return err
+	}
+	pins := trust.Pins()
+	if slices.ContainsFunc(pins, func(p agentclient.Pin) bool { return !p.Key.Equal(pins[0].Key) && p.Origin != pins[0].Origin }) {
+		return nil
+	}
+	memory := ledgerMemory{file: agentclient.MemoryFile(o, "ledger_heads")}
+	if err := memory.load(); err != nil {
+		return err
+	}
+	for _, pin := range pins {
+		for _, k := range memory.of(pin) {
+			k.when = "when this account last verified the hub that it trusts; an older export, or one of another hub, differs too"
+			v.known = append(v.known, k)
+		}
+	}
+	return nil
 }
 
 func (v *ledgerVerifier) checkFile(r io.Reader) error {
