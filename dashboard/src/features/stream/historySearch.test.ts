@@ -39,6 +39,8 @@ describe('History search', () => {
       [[50, 51], 50, false],
     ])
     expect(hub.asked.map((a) => a.before)).toEqual([100, 80, 60])
+    // A step is short when the hub was busy. The next one asks for the rest only.
+    expect(hub.asked.map((a) => a.limit)).toEqual([3, 2, 2])
   })
 
   it('ends with the history', async () => {

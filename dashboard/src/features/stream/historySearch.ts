@@ -38,12 +38,12 @@ export async function* searchHistory(ask: HistoryQuery, calls: Calls): AsyncGene
   const fixed = {
     ...(Number.isFinite(from) ? { from: Math.max(0, Math.floor(from)) } : {}),
     ...(ask.range.to === undefined ? {} : { to: ask.range.to }),
-    limit: Math.min(LIMIT, ask.want),
   }
   let at = ask.from
   for (let found = 0; found < ask.want;) {
     const where = ask.direction === 'back' ? { before: at } : { after: at }
-    const result = await calls.search(ask.filter, { ...fixed, ...where }, ask.signal)
+    const limit = Math.min(LIMIT, ask.want - found)
+    const result = await calls.search(ask.filter, { ...fixed, ...where, limit }, ask.signal)
     if (ask.signal.aborted) return
     const moved = ask.direction === 'back' ? result.searchedTo < at : result.searchedTo > at
     // Without progress the search would repeat forever.
