@@ -59,8 +59,8 @@ type Event struct {
 	ModelName string          `json:"model_name,omitempty"`
 	Chat      json.RawMessage `json:"chat,omitempty"` // the transcript; returned only by GET /events/:id
 
-	// PayloadSanitized is set if the payload differs from the agent's input: invalid UTF-8 became
-	// U+FFFD, or a member that can't be read became a text.
+	// PayloadSanitized is set if the event differs from the agent's input: invalid UTF-8 or the escape
+	// of half a character became U+FFFD, or a member that can't be read became a text.
 	PayloadSanitized bool `json:"payloadSanitized,omitempty"`
 
 	// Agent is the coding agent whose hook sent the event, such as claude-code, codex or gemini

@@ -40,7 +40,7 @@ type parsedInput struct {
 	unreadable bool // a member is no JSON that can be read, and was left out
 }
 
-// parseObject decodes stdin. Invalid UTF-8 becomes U+FFFD. Members that can't be read, for
+// parseObject decodes stdin. Invalid UTF-8 and halves of surrogate pairs become U+FFFD. Members that can't be read, for
 // example because they nest too deep, are replaced by a text.
 func (in Input) parseObject() (*parsedInput, error) {
 	if in.parsed != nil {
@@ -50,6 +50,9 @@ func (in Input) parseObject() (*parsedInput, error) {
 	p := &parsedInput{payload: text}
 	if !utf8.Valid(text) {
 		p.payload, p.sanitized = bytes.ToValidUTF8(text, []byte("\ufffd")), true
+	}
+	if fixed, changed := schema.ReplaceHalfSurrogates(p.payload); changed {
+		p.payload, p.sanitized = fixed, true
 	}
 	o, err := jsonscan.Decode(p.payload)
 	if err != nil {

@@ -129,6 +129,18 @@ func TestAsk_ShowsWhatRuns(t *testing.T) {
 	}
 }
 
+// TestIngest_ReplacesHalfCharacters: strict readers refuse a text with half an emoji.
+func TestIngest_ReplacesHalfCharacters(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	saved := h.post(questionEvent(plainQuestion, `{"log":"build ok \ud83d","token":"abc","fine":"\ud83d\ude00"}`))
+	require.Contains(t, string(saved.JSON), `"log":"build ok \ufffd"`)
+	require.Contains(t, string(saved.JSON), `"fine":"\ud83d\ude00"`)
+	require.Contains(t, string(saved.JSON), schema.RedactedPrefix)
+	require.True(t, decodeEvent(t, saved.JSON).PayloadSanitized)
+	require.False(t, decodeEvent(t, h.post(questionEvent(plainQuestion, `{"log":"\ud83d\ude00"}`)).JSON).PayloadSanitized)
+}
+
 // TestAssessCall_FlagsCommandsHiddenByRedaction: a command that redaction hides because it
 // looks like a secret is reported as a finding.
 func TestAssessCall_FlagsCommandsHiddenByRedaction(t *testing.T) {

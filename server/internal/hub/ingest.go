@@ -92,16 +92,21 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if err != nil {
 		return nil, nil, err
 	}
-	redacted := h.Redactor.JSON
+	redact := h.Redactor.JSON
 	if s.Question != nil {
-		redacted = h.Redactor.Ask
+		redact = h.Redactor.Ask
 	}
-	asSent, isRedacted := s, false
-	if clean, n := redacted(body); n > 0 {
+	asSent := s
+	clean, isSanitized := schema.ReplaceHalfSurrogates(body)
+	clean, replaced := redact(clean)
+	isRedacted := replaced > 0
+	if isSanitized || isRedacted {
 		if s, err = rawevent.Scan(clean); err != nil {
 			return nil, nil, err
 		}
-		isRedacted = true
+	}
+	if isSanitized {
+		s.SetSanitized()
 	}
 	if !caller.Identity.CanPost(s.App) {
 		return nil, nil, &schema.HintError{

@@ -625,8 +625,8 @@ export interface Event {
   /** the transcript; returned only by GET /events/:id */
   chat?: unknown
   /**
-   * payloadSanitized is set if the payload differs from the agent's input: invalid UTF-8 became U+FFFD, or
-   * a member that can't be read became a text.
+   * payloadSanitized is set if the event differs from the agent's input: invalid UTF-8 or the escape of
+   * half a character became U+FFFD, or a member that can't be read became a text.
    */
   payloadSanitized?: boolean
   /**

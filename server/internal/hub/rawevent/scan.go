@@ -266,6 +266,13 @@ func (s *Event) SetTokenOwner(name string) {
 	}
 }
 
+// SetSanitized adds that the hub changed the payload.
+func (s *Event) SetSanitized() {
+	if name := []byte(`"payloadSanitized"`); !bytes.Contains(s.Envelope, name) {
+		s.appendEnvelope(name, []byte("true"))
+	}
+}
+
 func (s *Event) appendEnvelope(raw, value []byte) {
 	if len(s.Envelope) > 0 {
 		s.Envelope = append(s.Envelope, ',')
