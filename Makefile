@@ -114,6 +114,7 @@ recipes: agentclient/recipes/node_modules/.package-lock.json ## run the recipes 
 fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
 	scripts/fuzz.sh $(fuzztime)
 	go test ./server/internal/hub -run '^TestStateMachine_KeepsInvariants$$' -rapid.checks=500
+	ORACLE_LINES=200000 go test ./agentclient/call -v -run '^TestRead_KnowsWhatBashRuns$$' -timeout 4h
 
 .PHONY: bench
 bench: ## print the figures of server/docs/guide/performance.md next to their goals

@@ -1,0 +1,133 @@
+// Package call reads the tool calls of coding agents: which commands a call runs, which files and
+// hosts it touches, and what of it can't be read.
+//
+// Everything that judges or shows a call takes the value that Read returns, so that all of it agrees.
+// What can't be read is in Call.Unread and never counts as harmless. The package does no I/O.
+package call
+
+import "encoding/json"
+
+// Call is the reading of one tool call.
+type Call struct {
+	Agent, Tool string // as the agent names them
+	// Names are the common names of the tool: Bash, Read, Write, Edit, WebFetch, WebSearch, Task, or
+	// mcp__server__tool. More than one if the name can be read in several ways: rules that ask or deny
+	// match either, rules that allow must match all of them. Empty: the tool has no common name.
+	Names     []string
+	Dir       string    // working directory of the call, absolute with slashes; empty: unknown
+	Lines     []Line    // the command lines, as the call has them
+	Commands  []Command // every simple command that can run, in order, nested ones after the command that runs them
+	Files     []File    // every path that the call reads, writes, deletes, moves or lists
+	Hosts     []Host    // every host that the call contacts
+	Scripts   []Script  // code in a language that is not read, such as Python's
+	Texts     []Span    // text that no program runs: bodies of here-documents, arguments that are data
+	Unread    []Unread  // what could not be read; empty: all of it was
+	Arguments json.RawMessage
+}
+
+// Span is a part of a string in Call.Arguments. The zero value is the whole call.
+type Span struct {
+	Pointer  string // JSON pointer (RFC 6901) of the string
+	From, To int    // byte offsets in the decoded string
+}
+
+// Line is a command line of a call.
+type Line struct {
+	Text  string
+	Shell Shell
+	Span  Span
+}
+
+// Command is a simple command: a program with its words.
+type Command struct {
+	Words       []Word // the program first; empty: only assignments or redirects
+	Assignments []Word // NAME=value before the program
+	Redirects   []Redirect
+	Before      Operator // what connects it to what stands before it
+	Shell       Shell
+	Depth       int    // 0: typed by the agent; 1: in a substitution or a script of such a command; and so on
+	Dir         string // where it runs, after every cd before it; empty: unknown
+	Span        Span
+}
+
+// Script is code that a command runs and that is not read, such as that of python -c.
+type Script struct {
+	Program string // that runs it
+	Text    string
+	Span    Span
+}
+
+// Word is one word of a command without its quotes.
+type Word struct {
+	Text     string
+	Dynamic  bool // an expansion that the reading can't know changes it
+	Splits   bool // an unquoted expansion may become several words, or none
+	Pattern  bool // an unquoted pattern (*, ?, […]) may become file names
+	IsQuoted bool // it has a quoted part
+	Span     Span
+}
+
+// Operator connects a command to what stands before it.
+type Operator string
+
+// Operators. None is the first command of a line.
+const (
+	None         Operator = ""
+	Sequence     Operator = ";" // also a line break
+	And          Operator = "&&"
+	Or           Operator = "||"
+	Pipe         Operator = "|"
+	Background   Operator = "&"
+	Substitution Operator = "$("     // $(…), `…`, <(…), >(…)
+	RunBy        Operator = "run by" // an argument or input of another command, which runs it
+)
+
+// Redirect is an input or output of a command.
+type Redirect struct {
+	Op     string // <, >, >>, >|, &>, &>>, <>, <<< or <<
+	Target Word   // of << the body
+}
+
+// Shell is the language of a command line.
+type Shell string
+
+// Shells.
+const (
+	POSIX      Shell = "sh" // sh, bash, zsh, dash, ksh
+	PowerShell Shell = "powershell"
+	Cmd        Shell = "cmd"
+)
+
+// File is a path that a call touches.
+type File struct {
+	Path string // absolute with slashes if Call.Dir is known, and as the call gives it otherwise
+	Op   FileOp
+	Span Span
+}
+
+// FileOp is what a call does with a file.
+type FileOp string
+
+// Operations. List also stands for a search of names.
+const (
+	ReadFile   FileOp = "read"
+	WriteFile  FileOp = "write" // creates or changes
+	DeleteFile FileOp = "delete"
+	MoveFile   FileOp = "move" // the old name; the new one is written
+	ListFile   FileOp = "list"
+	UseFile    FileOp = "use" // unknown what the call does with it
+)
+
+// Host is a host that a call contacts.
+type Host struct {
+	Name   string // without port
+	Scheme string // http, https, ssh, …; empty: unknown
+	Method string // of HTTP; empty: unknown
+	Span   Span
+}
+
+// Unread is a part of a call that could not be read.
+type Unread struct {
+	Reason string // the end of the sentence "The call can't be read completely: …"
+	Span   Span
+}

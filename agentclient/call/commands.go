@@ -1,0 +1,176 @@
+package call
+
+import (
+	"cmp"
+	"strings"
+)
+
+// systemShell returns the shell of tools that use the one of the system, which the working directory
+// shows.
+func systemShell(dir string) Shell {
+	if len(dir) > 1 && dir[1] == ':' || strings.HasPrefix(dir, "//") {
+		return PowerShell
+	}
+	return POSIX
+}
+
+func (r reader) shell() Shell { return cmp.Or(r.tool.shell, r.system) }
+
+// run reads a command line. Where it runs is unknown if its tool has an argument for it whose meaning is
+// unknown.
+func (r reader) run(text string, at Span, shell Shell) {
+	dir := r.call.Dir
+	if r.other != "" {
+		r.call.Dir = ""
+	}
+	r.call.readCommand(text, at, shell)
+	r.call.Dir = dir
+}
+
+// commands reads the commands of an object, with the operands and variables next to them.
+func (r reader) commands(n *value, at string) {
+	c := r.call
+	shell := r.shell()
+	rest, hasCommand, isOperand, first := "", false, false, len(c.Commands)
+	for _, m := range n.members {
+		kind := r.tool.kindOf(m.name)
+		if kind == "words" || kind == "operands" {
+			v, inside := m.unwrap(below(at, m.name))
+			if rest != "" {
+				c.addUnread(Span{Pointer: below(at, m.name)}, "the operands of its command are there twice")
+			}
+			rest += r.operands(v, inside, shell)
+			isOperand = kind == "operands" && v.kind == arrayValue
+		}
+	}
+	for _, m := range n.members {
+		if kind := r.tool.kindOf(m.name); kind == "command" || kind == "lines" {
+			hasCommand = true
+			list := commandList{reader: r, shell: shell, rest: rest, hasLines: kind == "lines"}
+			list.mayIgnoreRest = !isOperand || normalizeName(m.name) != "command"
+			list.read(m.value, below(at, m.name))
+		}
+	}
+	if !hasCommand && rest != "" && !r.tool.known {
+		r.run(rest[1:], Span{Pointer: at}, shell)
+	}
+	for _, m := range n.members {
+		if r.tool.kindOf(m.name) == "env" {
+			r.addEnvironment(m.value, below(at, m.name), c.Commands[first:])
+		}
+	}
+}
+
+// operands returns the operands of a command in another argument, as the end of a line.
+func (r reader) operands(v *value, at string, shell Shell) string {
+	if words, ok := v.words(); ok && len(words) > 0 {
+		return " " + joinWords(words, shell)
+	}
+	if v.kind == stringValue && v.text != "" {
+		return " " + v.text
+	}
+	r.nested(v, at) // arguments of a tool
+	return ""
+}
+
+// addEnvironment adds the variables of an argument, an object or a list, to the commands.
+func (r reader) addEnvironment(env *value, at string, commands []Command) {
+	if len(env.members) > 64 {
+		r.call.addUnread(Span{Pointer: at}, "it sets too many variables")
+		return
+	}
+	for i := range commands {
+		for _, m := range env.members {
+			text := m.text
+			if env.kind == objectValue {
+				text = m.name + "=" + m.text
+			}
+			if commands[i].Depth == 0 {
+				commands[i].Assignments = append(commands[i].Assignments, Word{Text: text, Span: wholeSpan(m.value, below(at, m.name))})
+			}
+		}
+	}
+}
+
+// commandList reads the commands of one argument.
+type commandList struct {
+	reader
+	shell Shell
+	rest  string // operands in another argument
+	// hasLines: a list has command lines, not the words of one. mayIgnoreRest: a tool may read the command
+	// alone.
+	hasLines, mayIgnoreRest bool
+}
+
+func (l commandList) read(v *value, at string) {
+	if l.hasLines {
+		v, at = v.unwrap(at)
+	}
+	words, isWords := v.words()
+	switch {
+	case v.kind == nullValue || v.kind == stringValue && v.text == "" && l.rest == "":
+	case v.kind == stringValue:
+		l.line(v.text, wholeSpan(v, at))
+	case isWords && !l.hasLines && len(words) > 1:
+		l.line(joinWords(words, l.shell), Span{Pointer: at})
+	case v.kind == arrayValue:
+		items := l
+		items.hasLines = false
+		for _, m := range v.members {
+			items.read(m.value, below(at, m.name))
+		}
+	case v.kind == objectValue:
+		l.nested(v, at)
+	default:
+		l.call.addUnread(Span{Pointer: at}, "its command is not text")
+	}
+}
+
+func (l commandList) line(text string, at Span) {
+	if l.mayIgnoreRest || l.rest == "" {
+		l.run(text, at, l.shell)
+	}
+	if l.rest != "" {
+		l.run(text+l.rest, at, l.shell)
+	}
+}
+
+// joinWords returns a command line of these words.
+func joinWords(words []string, shell Shell) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		switch isPlain := w != "" && !strings.ContainsFunc(w, func(r rune) bool { return !isPlainRune(r) }); {
+		case isPlain:
+			quoted[i] = w
+		case shell == PowerShell:
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", "''") + "'"
+		case shell == Cmd:
+			quoted[i] = `"` + w + `"`
+		default:
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func isPlainRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@,+", r)
+}
+
+// keyNames are the keys in typed text that end a line, or else are dropped.
+var keyNames = strings.NewReplacer("${", "${", "{enter}", "\n", "{return}", "\n", "\r\n", "\n", "\r", "\n",
+	"{up}", "", "{down}", "", "{left}", "", "{right}", "", "{tab}", "", "{esc}", "", "{escape}", "", "{backspace}", "", "{delete}", "", "{space}", " ")
+
+// typed reads text that is typed into an open shell. It is unread too, because what is already on the
+// line is not known.
+func (r reader) typed(v *value, at string) {
+	v.eachText(at, func(text string, span Span) {
+		if text == "" {
+			return // it only waits for output
+		}
+		if line := strings.Trim(keyNames.Replace(text), " \t\n\x03\x04"); line != "" {
+			r.run(line, span, r.shell())
+		}
+		r.call.addUnread(span, "it is typed into an open shell, where it may continue another line")
+	}, r.nested)
+}

@@ -1,0 +1,74 @@
+package call
+
+import "strings"
+
+// AnyServer stands for the server in the common name of an MCP tool if the agent doesn't tell it, as in
+// mcp__*__delete_issue.
+const AnyServer = "*"
+
+// NameFor returns a common name for a comparison with the pattern of a rule that asks or denies: the
+// server of the pattern replaces AnyServer, because the call may be for that server. A rule that
+// allows is compared with the name itself.
+func NameFor(name, pattern string) string {
+	tool, isAny := strings.CutPrefix(name, mcpPrefix+AnyServer+"__")
+	rest, isMCP := strings.CutPrefix(pattern, mcpPrefix)
+	server, _, hasTool := strings.Cut(rest, "__")
+	if !isAny || !isMCP || !hasTool || server == "" {
+		return name
+	}
+	return mcpPrefix + server + "__" + tool
+}
+
+const mcpPrefix = "mcp__"
+
+func mcpName(server, tool string) string {
+	if server == "" {
+		server = AnyServer
+	}
+	return mcpPrefix + server + "__" + tool
+}
+
+// mcpNames returns all readings of an MCP tool's name in an agent as mcp__server__tool, or nil if the
+// name is not one of an MCP tool.
+func mcpNames(agent, tool string) []string {
+	rest, hasPrefix := strings.CutPrefix(tool, "mcp_")
+	switch {
+	case strings.HasPrefix(tool, mcpPrefix):
+		return []string{tool}
+	case strings.HasPrefix(tool, "MCP:"): // Cursor
+		return []string{mcpName("", tool[len("MCP:"):])}
+	case hasPrefix: // Gemini CLI, Crush, VS Code
+		if names := splitName(rest, "_"); len(names) > 0 {
+			return names
+		}
+		return []string{mcpName("", rest)}
+	case strings.HasPrefix(tool, "@"): // Kiro
+		return splitName(tool[1:], "/")
+	case strings.Contains(strings.Trim(tool, "_"), "___"): // Droid
+		return splitName(tool, "___")
+	case strings.Contains(strings.Trim(tool, "_"), "__"): // Cline, Gemini CLI
+		return splitName(tool, "__")
+	case agent == "copilot":
+		return append(splitName(tool, "-"), splitName(tool, "/")...)
+	case agent == "opencode" && !openCodeTools[tool]:
+		return splitName(tool, "_")
+	default:
+		return nil
+	}
+}
+
+// openCodeTools are the tools and permissions of OpenCode with a separator in their name, which else
+// is SERVER_TOOL.
+var openCodeTools = map[string]bool{
+	"apply_patch": true, "plan_enter": true, "plan_exit": true, "external_directory": true, "doom_loop": true,
+}
+
+// splitName returns the readings of a name at each separator.
+func splitName(name, separator string) (names []string) {
+	for i := range name {
+		if strings.HasPrefix(name[i:], separator) && i > 0 && i+len(separator) < len(name) {
+			names = append(names, mcpName(name[:i], name[i+len(separator):]))
+		}
+	}
+	return names
+}

@@ -1,0 +1,362 @@
+package call
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// readNative reads the name of the tool and its arguments: common names, commands, files, hosts.
+func (c *Call) readNative() {
+	arguments, err := parseValue(c.Arguments)
+	if err != nil {
+		c.addUnread(Span{}, "its arguments %v", err)
+		arguments = &value{}
+	}
+	left := maxCalls
+	reader{call: c, left: &left, system: systemShell(c.Dir)}.readTool(c.Tool, arguments, "")
+	c.EachSpan(func(s *Span) {
+		if pointer, _, isText := strings.Cut(s.Pointer, textMark); isText {
+			*s = Span{Pointer: pointer} // a place in JSON in a string
+		}
+	})
+}
+
+// reader reads the arguments of one tool.
+type reader struct {
+	call   *Call
+	left   *int  // calls that may still be read
+	system Shell // of tools without a shell of their own
+	tool   tool
+	op     FileOp   // of paths
+	dirs   []string // that patterns of the same object are about
+	other  string   // directory in which an MCP tool may work, instead of call.Dir
+	isURL  bool     // the same object has an address
+}
+
+const (
+	// maxReadings limits the readings of what is there more than once.
+	maxReadings = 8
+	// maxCalls limits the calls in a call: with two names for each, they double at every level.
+	maxCalls = 1024
+)
+
+// readTool reads a call of a tool with the arguments at a JSON pointer.
+func (r reader) readTool(name string, arguments *value, at string) {
+	c := r.call
+	if *r.left--; *r.left < 0 {
+		if *r.left == -1 {
+			c.addUnread(Span{Pointer: at}, "it has too many calls")
+		}
+		return
+	}
+	r.tool = c.addNames(name)
+	r.op, r.other = cmp.Or(r.tool.op, UseFile), ""
+	if whole, inside := arguments.unwrap(at); whole.kind == objectValue {
+		arguments, at = whole, inside
+	}
+	switch arguments.kind {
+	case nullValue:
+	case objectValue:
+		r.whole(arguments, at)
+	case stringValue:
+		r.item(arguments, at)
+	case arrayValue:
+		for _, m := range arguments.members {
+			r.item(m.value, below(at, m.name))
+		}
+	default:
+		c.addUnread(Span{Pointer: at}, "its arguments are not an object")
+	}
+	switch r.tool.args["*"] {
+	case "here":
+		if !c.hasPlace(arguments) {
+			c.addPath(".", r.op, Span{Pointer: at})
+		}
+	case "hidden":
+		r.hidden(at)
+	}
+}
+
+// addNames adds the common names of a tool and returns its entry of the table.
+func (c *Call) addNames(name string) tool {
+	name = strings.TrimPrefix(name, "functions.") // Codex
+	if c.Agent == "copilot" {
+		name = strings.TrimPrefix(name, "copilot_") // VS Code
+	}
+	t := tools()[normalizeName(name)]
+	if t.args["*"] != "mcp" {
+		if names := mcpNames(c.Agent, name); len(names) > 0 {
+			c.addName(names...)
+			return tool{}
+		}
+	}
+	if t.common == "" {
+		return t
+	}
+	c.addName(t.common)
+	if _, isKnown := places[c.Agent]; !isKnown && name != t.common {
+		c.addName(name) // a tool of another agent may have the name
+	}
+	return t
+}
+
+func (c *Call) addName(names ...string) {
+	for _, name := range names {
+		switch {
+		case slices.Contains(c.Names, name):
+		case len(c.Names) == 256:
+			c.addUnread(Span{}, "it is a call of too many tools")
+			return
+		default:
+			c.Names = append(c.Names, name)
+		}
+	}
+}
+
+// hasPlace reports whether the arguments say where a search is, in the agent's own words. Else it is in
+// the working directory.
+func (c *Call) hasPlace(arguments *value) bool {
+	if c.Agent == "copilot" && strings.HasSuffix(c.Tool, "_search") { // VS Code: in the whole workspace
+		return false
+	}
+	return slices.ContainsFunc(arguments.members, func(m member) bool {
+		return containsWord(places[c.Agent].search, m.name) && (m.text != "" || len(m.members) > 0)
+	})
+}
+
+// item reads an item in place of the arguments: a text, or an object of a list.
+func (r reader) item(v *value, at string) {
+	switch {
+	case v.kind == objectValue && len(v.named(callNames...)) > 0 && len(v.named(callArguments...)) > 0:
+		r.calls(v, at)
+	case v.kind == objectValue:
+		r.nested(v, at)
+	case v.kind == stringValue && isPatch(v.text):
+		r.call.readPatch(v.text, wholeSpan(v, at))
+	case v.kind == stringValue && r.tool.args["-"] == "lines":
+		r.run(v.text, wholeSpan(v, at), r.shell())
+	case v.kind == stringValue && r.tool.args["-"] != "":
+		r.member(member{"-", v}, at)
+	case v.kind != nullValue:
+		r.call.addUnread(Span{Pointer: at}, "its arguments are not an object")
+	}
+}
+
+// whole reads the arguments of a tool, which may be those of another tool.
+func (r reader) whole(n *value, at string) {
+	whole := r.tool.args["*"]
+	isPermission := r.call.Agent == "opencode" && len(n.named("tool")) > 0 && len(n.named("args")) > 0
+	switch {
+	case whole == "mcp":
+		r.mcpNames(n, at)
+		r.tool = tool{}
+	case whole == "call" || isPermission:
+		r.calls(n, at)
+		args := map[string]string{"arguments": "data", "args": "data"}
+		maps.Copy(args, r.tool.args)
+		r.tool.args = args
+	}
+	r.object(n, at)
+}
+
+// object reads the members of an object.
+func (r reader) object(n *value, at string) {
+	r.setContext(n, at)
+	for _, m := range n.members {
+		r.member(m, below(at, m.name))
+	}
+	r.commands(n, at)
+}
+
+// setContext reads the members that change the meaning of others, and adds what is ambiguous.
+func (r *reader) setContext(n *value, at string) {
+	c, count := r.call, map[string]int{}
+	r.dirs, r.isURL = nil, false
+	for _, m := range n.members {
+		kind := r.tool.kindOf(m.name)
+		if kind == "" || kind == "data" {
+			continue
+		}
+		name := normalizeName(m.name)
+		if count[name]++; count[name] == 2 {
+			c.addUnread(Span{Pointer: below(at, m.name)}, "the argument %s is there twice", m.name)
+		}
+		switch {
+		case m.kind != stringValue || m.text == "":
+		case kind == "mode":
+			r.op = cmp.Or(modes[strings.ToLower(m.text)], r.op)
+		case kind == "dir" && c.resolve(m.text) == c.Dir:
+		case kind == "dir" && (!r.tool.known || c.Agent == ""):
+			r.other = c.resolve(m.text)
+		case kind == "dir" && (r.tool.common != "Bash" || !containsWord(places[c.Agent].command, m.name)):
+			c.addUnread(wholeSpan(m.value, below(at, m.name)), "it is not clear in which directory it runs")
+		case kind == "dir":
+			if c.Dir = c.resolve(m.text); volumeOf(c.Dir) == "" {
+				c.Dir = ""
+			}
+		case kind == "url":
+			r.isURL = true
+		}
+		if kind == "file" {
+			m.eachText("", func(text string, _ Span) { r.dirs = append(r.dirs, text) }, func(*value, string) {})
+		}
+	}
+	if len(r.dirs) == 0 || r.tool.known && !c.hasPlace(n) {
+		r.dirs = append(r.dirs, ".")
+	}
+}
+
+// member reads a member that is no command. r.commands reads those.
+func (r reader) member(m member, at string) {
+	c, v, kind := r.call, m.value, r.tool.kindOf(m.name)
+	if m.name == "-" {
+		kind = r.tool.args["-"]
+	}
+	if containsWord(containers, normalizeName(m.name)) || kind == "calls" || kind == "file" {
+		v, at = v.unwrap(at)
+	}
+	switch kind {
+	case "":
+		r.nested(v, at)
+	case "file", "read", "write", "delete", "move", "pattern", "tasks":
+		r.paths(kind, v, at)
+	case "typed":
+		r.typed(v, at)
+	case "patch":
+		v.eachText(at, c.readPatch, r.nested)
+	case "url", "uri":
+		v.eachText(at, func(text string, span Span) { r.address(kind, text, span) }, r.nested)
+	case "text":
+		if !r.isURL || c.Agent == "gemini" {
+			v.eachText(at, c.addAddressesIn, r.nested)
+		}
+	case "calls":
+		r.calls(v, at)
+	case "hidden":
+		r.hidden(at)
+	}
+}
+
+// containers are names of arguments that may have arguments as JSON text.
+const containers = "parameters params input toolinput toolargs mcptoolarguments requests"
+
+// nested reads the objects in a value whose name has no meaning.
+func (r reader) nested(v *value, at string) {
+	switch {
+	case v.kind == objectValue:
+		dir := r.call.Dir
+		r.object(v, at)
+		r.call.Dir = dir
+	case v.kind == stringValue && !r.tool.known && isPatch(v.text):
+		r.call.readPatch(v.text, wholeSpan(v, at))
+	case v.kind == arrayValue:
+		for _, m := range v.members {
+			r.nested(m.value, below(at, m.name))
+		}
+	}
+}
+
+// paths adds the paths of an argument: a text, a list, or objects with paths.
+func (r reader) paths(kind string, v *value, at string) {
+	op := r.op
+	if slices.Contains([]FileOp{ReadFile, WriteFile, DeleteFile, MoveFile}, FileOp(kind)) {
+		op = FileOp(kind)
+	}
+	if v.kind == numberValue || v.kind == boolValue {
+		if r.tool.known {
+			r.call.addUnread(Span{Pointer: at}, "its argument for a path is not text")
+		}
+		return
+	}
+	v.eachText(at, func(text string, span Span) {
+		switch {
+		case kind == "tasks":
+			r.call.addPath(strings.TrimRight(text, `/\`)+"/.vscode/tasks.json", WriteFile, span)
+		case kind == "pattern" && strings.HasPrefix(text, "!"): // an exclusion
+		case kind == "pattern" && volumeOf(strings.ReplaceAll(text, `\`, "/")) == "":
+			if len(r.dirs) > maxReadings {
+				r.call.addUnread(span, "it is about too many directories")
+			}
+			for _, dir := range r.dirs[:min(len(r.dirs), maxReadings)] {
+				r.call.addPath(strings.TrimRight(dir, `/\`)+"/"+text, op, span)
+			}
+		default:
+			r.call.addPath(text, op, span)
+			if r.other != "" && schemeOf(text) == "" && volumeOf(strings.ReplaceAll(text, `\`, "/")) == "" {
+				r.call.addPath(r.other+"/"+text, op, span)
+			}
+		}
+	}, r.nested)
+}
+
+// address adds an address of the kind url or uri. A uri may be a path.
+func (r reader) address(kind, text string, at Span) {
+	switch {
+	case kind == "uri" && (isFileURI(text) || !strings.Contains(text, "://")):
+		r.call.addPath(text, r.op, at)
+	case r.tool.common == "WebFetch":
+		r.call.addAddress(text, "GET", at)
+	default:
+		r.call.addAddress(text, "", at)
+	}
+}
+
+func containsWord(words, word string) bool { return slices.Contains(strings.Fields(words), word) }
+
+// hidden adds that the call runs code that can't be read.
+func (r reader) hidden(at string) {
+	r.call.addUnread(Span{Pointer: at}, "it runs something other than a command line")
+}
+
+var (
+	callNames     = []string{"name", "tool", "toolname", "recipientname"}
+	callArguments = []string{"args", "arguments", "parameters", "input", "toolargs", "toolinput"}
+)
+
+// calls reads calls of other tools: an object with a name and arguments, or a list of them.
+func (r reader) calls(v *value, at string) {
+	c, dir := r.call, r.call.Dir
+	if v.kind == arrayValue {
+		for _, m := range v.members {
+			r.calls(m.value, below(at, m.name))
+		}
+		return
+	}
+	names, arguments := v.named(callNames...), v.named(callArguments...)
+	if len(names) != 1 || len(arguments) > 1 || names[0].text == "" {
+		c.addUnread(Span{Pointer: at}, "its name or its arguments are not clear")
+	}
+	if len(names) == 0 {
+		names = []member{{"", &value{}}}
+	}
+	if len(arguments) == 0 {
+		arguments = []member{{"", &value{}}}
+	}
+	for _, name := range names[:min(len(names), 2)] {
+		if name.text != "" {
+			c.addName(name.text)
+		}
+		for _, m := range arguments[:min(len(arguments), 2)] {
+			r.readTool(name.text, m.value, below(at, m.name))
+			c.Dir = dir
+		}
+	}
+}
+
+// mcpNames adds the name of an MCP tool that is in the arguments.
+func (r reader) mcpNames(n *value, at string) {
+	servers, names := n.named("servername", "mcpservername", "server"), n.named("toolname", "mcptoolname", "tool")
+	if len(names) != 1 || len(servers) != 1 {
+		r.call.addUnread(Span{Pointer: at}, "the MCP tool that it calls is not clear")
+	}
+	if len(servers) == 0 {
+		servers = []member{{"", &value{}}}
+	}
+	for _, name := range names[:min(len(names), maxReadings)] {
+		for _, server := range servers[:min(len(servers), maxReadings)] {
+			r.call.addName(mcpName(server.text, name.text))
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package call
+
+import (
+	"slices"
+	"strings"
+)
+
+// SameShape reports whether two readings have the same commands, operators, programs, options, files
+// and hosts, in the same order, and so differ in operands and values only.
+func SameShape(a, b *Call) bool { return slices.Equal(a.shape(), b.shape()) }
+
+func (c *Call) shape() (all []string) {
+	for i := range c.Commands {
+		cmd := &c.Commands[i]
+		var words []string
+		for j, w := range cmd.Words {
+			switch option, _, _ := strings.Cut(w.Text, "="); {
+			case j == 0:
+				words = append(words, w.Text)
+			case strings.HasPrefix(w.Text, "-"):
+				words = append(words, option)
+			default:
+				words = append(words, "")
+			}
+		}
+		for _, w := range cmd.Assignments {
+			name, _, _ := strings.Cut(w.Text, "=")
+			words = append(words, name+"=")
+		}
+		for _, r := range cmd.Redirects {
+			words = append(words, r.Op)
+		}
+		all = append(all, string(cmd.Before)+"\x00"+strings.Join(words, "\x00"))
+	}
+	for _, f := range c.Files {
+		all = append(all, string(f.Op)+" "+f.Path)
+	}
+	for _, h := range c.Hosts {
+		all = append(all, h.Scheme+" "+h.Method+" "+h.Name)
+	}
+	for _, u := range c.Unread {
+		all = append(all, u.Reason)
+	}
+	return append(all, c.Names...)
+}

@@ -1,0 +1,400 @@
+package call
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	// maxLine and maxNesting bound the time of the parser: 10,000 nested $(( take it a second, 64 less
+	// than a millisecond.
+	maxLine    = 256 << 10
+	maxNesting = 64
+	// maxScripts is how deep scripts in scripts are read, as in sh -c 'sh -c …'.
+	maxScripts = 8
+	// maxCommands bounds the reading of one call: a script in a word is read for every command that may
+	// run the word.
+	maxCommands = 4096
+)
+
+// Expansion stands in Word.Text for text that is known only at run time.
+const Expansion = "\x00"
+
+// line reads one command line, or one script.
+type line struct {
+	c     *Call
+	text  string
+	at    Span // of the text; its length differs from text's where the script had quotes
+	depth int
+	dir   string
+	stdin input
+	// assigned are the variables that it sets: $HOME is known unless it is one of them.
+	assigned map[string]bool
+	// quotesCode: a quoted text has a substitution. evaluates: a builtin or an arithmetic expression may
+	// evaluate a variable, and run it.
+	quotesCode, evaluates bool
+}
+
+// input is what the standard input of a command contains.
+type input struct {
+	kind     inputKind
+	script   Word // of a here-document
+	from, to int  // of a pipe: the commands in Call.Commands that write to it
+}
+
+type inputKind int
+
+const (
+	noInput inputKind = iota // that of the agent, which is empty, or a file
+	hereInput
+	pipeInput
+	unknownInput
+)
+
+// readCommand adds the commands of a command line that the call has at a place.
+func (c *Call) readCommand(text string, at Span, sh Shell) {
+	c.Lines = append(c.Lines, Line{text, sh, at})
+	l := &line{c: c, text: text, at: at, dir: c.Dir, assigned: map[string]bool{}}
+	if sh != POSIX {
+		l.readWindows(sh, None)
+		return
+	}
+	l.read(None)
+}
+
+func (l *line) unread(at Span, format string, args ...any) {
+	l.c.addUnread(at, format, args...)
+}
+
+func (c *Call) addUnread(at Span, format string, args ...any) {
+	if len(c.Unread) < maxCommands {
+		c.Unread = append(c.Unread, Unread{fmt.Sprintf(format, args...), at})
+	}
+}
+
+// read reads a POSIX line. before connects its first command to the one that runs the line.
+func (l *line) read(before Operator) {
+	switch {
+	case len(l.text) > maxLine:
+		l.unread(l.at, "the command is longer than 256 KiB")
+		return
+	case l.depth > maxScripts || nesting(l.text) > maxNesting:
+		l.unread(l.at, "the command is nested too deeply")
+		return
+	case strings.ContainsRune(l.text, 0):
+		l.unread(l.at, "the command contains the character U+0000")
+		return
+	}
+	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	file, err := parser.Parse(bytes.NewReader([]byte(l.text)), "")
+	if file != nil {
+		l.statements(file.Stmts, before)
+	}
+	var problem syntax.ParseError
+	switch {
+	case errors.As(err, &problem):
+		from := min(int(problem.Pos.Offset()), len(l.text)) //nolint:gosec // at most maxLine
+		l.unread(l.span(from, len(l.text)), "a shell can't read it: %s", problem.Text)
+	case err != nil:
+		l.unread(l.at, "a shell can't read it: %v", err)
+	}
+	if l.quotesCode && l.evaluates {
+		l.unread(l.at, "a quoted substitution may be evaluated as arithmetic")
+	}
+}
+
+// nesting returns an upper limit of how deep a text nests.
+func nesting(text string) int {
+	deepest, depth, ticks := 0, 0, 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case ')', '}', ']':
+			depth = max(0, depth-1)
+		case '`':
+			if i > 0 && text[i-1] == '\\' {
+				ticks++ // nested backquotes are escaped
+			}
+		}
+	}
+	return deepest + ticks/2
+}
+
+// span returns the place of text[from:to].
+func (l *line) span(from, to int) Span {
+	if l.at.To-l.at.From != len(l.text) {
+		return l.at // the script is a part of a word that had quotes inside
+	}
+	return Span{l.at.Pointer, l.at.From + from, l.at.From + to}
+}
+
+func (l *line) spanOf(n syntax.Node) Span {
+	return l.span(int(n.Pos().Offset()), int(n.End().Offset())) //nolint:gosec // at most maxLine
+}
+
+// nested is the reading of what runs inside of the line.
+func (l *line) nested(stmts []*syntax.Stmt) {
+	inner := *l
+	inner.depth++
+	if inner.depth > maxScripts+maxNesting {
+		l.unread(l.at, "the command is nested too deeply")
+		return
+	}
+	inner.statements(stmts, Substitution)
+	l.quotesCode, l.evaluates = inner.quotesCode, inner.evaluates
+}
+
+func (l *line) statements(stmts []*syntax.Stmt, before Operator) {
+	for _, s := range stmts {
+		l.statement(s, before)
+		before = Sequence
+		if s.Background || s.Coprocess || s.Disown {
+			before = Background
+		}
+	}
+}
+
+func (l *line) statement(s *syntax.Stmt, before Operator) {
+	redirects := l.redirects(s)
+	outer := l.stdin
+	defer func() { l.stdin = outer }()
+	l.redirectInput(redirects)
+	if s.Coprocess {
+		l.stdin = input{kind: unknownInput}
+	}
+	switch cmd := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		l.call(s, cmd, redirects, before)
+		return
+	case *syntax.DeclClause:
+		l.declaration(s, cmd, redirects, before)
+		return
+	case nil:
+	default:
+		l.compound(cmd, before)
+	}
+	if len(redirects) > 0 {
+		l.add(Command{Redirects: redirects, Before: before, Span: l.spanOf(s)})
+	}
+}
+
+// compound reads the commands inside of a compound command.
+func (l *line) compound(cmd syntax.Command, before Operator) {
+	switch cmd := cmd.(type) {
+	case *syntax.BinaryCmd:
+		from := len(l.c.Commands)
+		l.statement(cmd.X, before)
+		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
+			l.statement(cmd.Y, map[syntax.BinCmdOperator]Operator{syntax.AndStmt: And, syntax.OrStmt: Or}[cmd.Op])
+			return
+		}
+		outer := l.stdin
+		l.stdin = input{kind: pipeInput, from: from, to: len(l.c.Commands)}
+		l.statement(cmd.Y, Pipe)
+		l.stdin = outer
+	case *syntax.Block:
+		l.statements(cmd.Stmts, before)
+	case *syntax.Subshell:
+		dir := l.dir
+		l.statements(cmd.Stmts, before)
+		l.dir = dir
+	case *syntax.IfClause:
+		for clause := cmd; clause != nil; clause = clause.Else {
+			l.statements(clause.Cond, before)
+			l.statements(clause.Then, Sequence)
+			before = Sequence
+		}
+		l.dir = "" // one of its branches may have changed it
+	case *syntax.WhileClause:
+		l.statements(cmd.Cond, before)
+		l.statements(cmd.Do, Sequence)
+	case *syntax.ForClause:
+		l.loop(cmd.Loop)
+		l.statements(cmd.Do, before)
+	case *syntax.CaseClause:
+		l.word(cmd.Word)
+		for _, item := range cmd.Items {
+			for _, pattern := range item.Patterns {
+				l.word(pattern)
+			}
+			l.statements(item.Stmts, before)
+		}
+		l.dir = ""
+	case *syntax.FuncDecl:
+		outer := l.stdin
+		l.stdin = input{kind: unknownInput} // that of its callers
+		l.statement(cmd.Body, before)
+		l.stdin = outer
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			l.statement(cmd.Stmt, before)
+		}
+	case *syntax.CoprocClause:
+		if cmd.Name != nil {
+			l.unread(l.spanOf(cmd), "a coprocess has a name, which some shells run")
+		}
+		l.stdin = input{kind: unknownInput}
+		l.statement(cmd.Stmt, before)
+	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+		l.evaluates = true
+		l.expressions(cmd)
+	default:
+		l.unread(l.spanOf(cmd), "a shell can't read it: an unknown statement")
+	}
+}
+
+// redirectInput sets the standard input that redirects choose.
+func (l *line) redirectInput(redirects []Redirect) {
+	for i := range redirects {
+		switch r := &redirects[i]; r.Op {
+		case "<<", "<<-", "<<<":
+			l.stdin = input{kind: hereInput, script: r.Target}
+		case "<", "<>":
+			l.stdin = input{}
+			if r.Target.Dynamic {
+				l.stdin.kind = unknownInput
+			}
+		case "<&":
+			l.stdin = input{kind: unknownInput}
+		}
+	}
+}
+
+func (l *line) loop(loop syntax.Loop) {
+	switch loop := loop.(type) {
+	case *syntax.WordIter:
+		l.assigned[loop.Name.Value] = true
+		for _, item := range loop.Items {
+			l.word(item)
+		}
+	case *syntax.CStyleLoop:
+		l.evaluates = true
+		l.expressions(loop)
+	}
+}
+
+// expressions reads the words in an arithmetic or a test expression.
+func (l *line) expressions(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok {
+			l.word(w)
+			return false
+		}
+		return true
+	})
+}
+
+func (l *line) redirects(s *syntax.Stmt) (all []Redirect) {
+	for _, r := range s.Redirs {
+		var w Word
+		if r.Hdoc != nil {
+			w = l.body(r)
+		} else {
+			w = l.word(r.Word)
+		}
+		all = append(all, Redirect{Op: r.Op.String(), Target: w})
+		if r.Hdoc != nil || r.Op == syntax.WordHdoc {
+			continue
+		}
+		if op := redirectOps[r.Op]; op != "" && !isDescriptor(r.Op, w.Text) {
+			l.addFile(w, op)
+		}
+	}
+	return all
+}
+
+var redirectOps = map[syntax.RedirOperator]FileOp{
+	syntax.RdrOut: WriteFile, syntax.AppOut: WriteFile, syntax.RdrClob: WriteFile, syntax.AppClob: WriteFile,
+	syntax.RdrAll: WriteFile, syntax.AppAll: WriteFile, syntax.RdrIn: ReadFile, syntax.RdrInOut: WriteFile, syntax.DplOut: WriteFile, syntax.DplIn: ReadFile,
+}
+
+// isDescriptor reports whether >&1 or <&- names a file descriptor.
+func isDescriptor(op syntax.RedirOperator, target string) bool {
+	return (op == syntax.DplOut || op == syntax.DplIn) && strings.Trim(target, "0123456789-") == ""
+}
+
+func (l *line) addFile(w Word, op FileOp) {
+	p := w.Text
+	if w.Dynamic {
+		l.unread(w.Span, "the name of a file is known only at run time")
+		return
+	}
+	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, p), Op: op, Span: w.Span})
+}
+
+// joinDir returns p as an absolute path if that is known.
+func joinDir(dir, p string) string {
+	if dir == "" || path.IsAbs(p) || p == "" || p[0] == '~' {
+		return p
+	}
+	return path.Join(dir, p)
+}
+
+// call reads a simple command.
+func (l *line) call(s *syntax.Stmt, call *syntax.CallExpr, redirects []Redirect, before Operator) {
+	cmd := Command{Redirects: redirects, Before: before, Span: l.spanOf(s)}
+	for _, a := range call.Assigns {
+		cmd.Assignments = append(cmd.Assignments, l.assignment(a))
+	}
+	for _, w := range call.Args {
+		cmd.Words = append(cmd.Words, l.words(w)...)
+	}
+	l.add(cmd)
+}
+
+// declaration reads export, declare, local, readonly and typeset.
+func (l *line) declaration(s *syntax.Stmt, d *syntax.DeclClause, redirects []Redirect, before Operator) {
+	l.evaluates = true
+	cmd := Command{Redirects: redirects, Before: before, Span: l.spanOf(s)}
+	cmd.Words = append(cmd.Words, Word{Text: d.Variant.Value, Span: l.spanOf(d.Variant)})
+	for _, a := range d.Args {
+		if a.Naked && a.Value != nil {
+			cmd.Words = append(cmd.Words, l.word(a.Value))
+			continue
+		}
+		cmd.Words = append(cmd.Words, l.assignment(a))
+	}
+	l.add(cmd)
+}
+
+func (l *line) assignment(a *syntax.Assign) Word {
+	w := Word{Span: l.spanOf(a)}
+	if a.Name != nil {
+		w.Text = a.Name.Value
+		l.assigned[w.Text] = true
+	}
+	if a.Index != nil {
+		l.evaluates = true
+		l.expressions(a.Index)
+		w.Text += "[" + Expansion + "]"
+	}
+	if !a.Naked {
+		w.Text += "="
+	}
+	if a.Value != nil {
+		value := l.word(a.Value)
+		w.Text += value.Text
+		w.Dynamic, w.IsQuoted = value.Dynamic, value.IsQuoted
+	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				l.evaluates = true
+				l.expressions(e.Index)
+			}
+			if e.Value != nil {
+				l.word(e.Value)
+			}
+		}
+		w.Text += Expansion
+		w.Dynamic = true
+	}
+	return w
+}

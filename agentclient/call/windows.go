@@ -1,0 +1,265 @@
+package call
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/policy/programs"
+)
+
+// windowsReader splits a line of PowerShell or cmd.exe into statements and words. It knows their
+// separators, quotes, escapes and variables; what else it meets is unread.
+type windowsReader struct {
+	*line
+	shell   Shell
+	pos     int
+	words   []Word
+	word    Word
+	text    strings.Builder
+	started bool
+	from    int
+	before  Operator
+}
+
+func (l *line) readWindows(sh Shell, before Operator) {
+	if len(l.text) > maxLine || nesting(l.text) > maxNesting {
+		l.unread(l.at, "the command is too long or nested too deeply")
+		return
+	}
+	r := windowsReader{line: l, shell: sh, before: before}
+	for r.pos < len(r.line.text) {
+		c := r.line.text[r.pos]
+		r.pos++
+		r.next(c)
+	}
+	r.endCommand(None)
+}
+
+func (r *windowsReader) next(c byte) {
+	text := r.line.text
+	isPS := r.shell == PowerShell
+	switch {
+	case c == ' ' || c == '\t':
+		r.endWord()
+	case c == '\n' || c == '\r' || isPS && c == ';':
+		r.endCommand(Sequence)
+	case c == '&' || c == '|':
+		op := Background
+		if c == '|' {
+			op = Pipe
+		}
+		if r.pos < len(text) && text[r.pos] == c {
+			r.pos++
+			op = map[byte]Operator{'&': And, '|': Or}[c]
+		} else if c == '&' && isPS && !r.started && len(r.words) == 0 {
+			return // the call operator
+		} else if c == '&' && !isPS {
+			op = Sequence
+		}
+		r.endCommand(op)
+	case c == '(' || c == ')' || isPS && (c == '{' || c == '}'):
+		r.endCommand(Sequence)
+	case c == '<' || c == '>':
+		r.redirect(c)
+	case isPS && c == '#' && !r.started:
+		r.skipTo("\n")
+	case isPS && c == '@' && r.pos < len(text) && (text[r.pos] == '\'' || text[r.pos] == '"'):
+		r.hereString(text[r.pos])
+	case c == '"' || isPS && c == '\'':
+		r.quoted(c)
+	case isPS && c == '`' || !isPS && c == '^':
+		if r.pos < len(text) {
+			if text[r.pos] != '\n' {
+				r.add(text[r.pos : r.pos+1])
+			}
+			r.pos++
+		}
+	case isPS && c == '$' || !isPS && (c == '%' || c == '!'):
+		r.variable()
+	case c >= 0x80:
+		r.other()
+	default:
+		r.add(text[r.pos-1 : r.pos])
+	}
+}
+
+func (r *windowsReader) add(text string) {
+	if !r.started {
+		r.from = r.pos - 1
+	}
+	r.started = true
+	r.text.WriteString(text)
+}
+
+// other reads a character outside of ASCII. PowerShell reads typographic quotes and dashes as ASCII ones.
+func (r *windowsReader) other() {
+	c, size := utf8.DecodeRuneInString(r.line.text[r.pos-1:])
+	text := r.line.text[r.pos-1 : r.pos-1+size]
+	switch c {
+	case '–', '—', '―':
+		text = "-"
+	case '‘', '’', '‚', '‛', '“', '”', '„':
+		r.unread(r.span(r.pos-1, r.pos-1+size), "it contains a typographic quote, which PowerShell reads as a quote")
+	}
+	r.add(text)
+	r.pos += size - 1
+}
+
+func (r *windowsReader) skipTo(end string) {
+	if i := strings.Index(r.line.text[r.pos:], end); i >= 0 {
+		r.pos += i
+		return
+	}
+	r.pos = len(r.line.text)
+}
+
+// hereString reads @'…'@, which ends at the start of a line.
+func (r *windowsReader) hereString(quote byte) {
+	end := "\n" + string(quote) + "@"
+	rest := r.line.text[r.pos+1:]
+	at := strings.Index(rest, end)
+	if at < 0 {
+		r.unread(r.span(r.pos-1, len(r.line.text)), "a text has no end")
+		r.pos = len(r.line.text)
+		return
+	}
+	r.word.IsQuoted = true
+	r.word.Dynamic = r.word.Dynamic || quote == '"' && strings.Contains(rest[:at], "$")
+	r.add(strings.TrimPrefix(rest[:at], "\n"))
+	r.pos += 1 + at + len(end)
+}
+
+func (r *windowsReader) quoted(quote byte) {
+	text := r.line.text
+	r.add("")
+	r.word.IsQuoted = true
+	for r.pos < len(text) {
+		c := text[r.pos]
+		r.pos++
+		switch {
+		case c == quote && r.shell == PowerShell && r.pos < len(text) && text[r.pos] == quote: // '' is a quote
+			r.text.WriteByte(c)
+			r.pos++
+		case c == quote:
+			return
+		case quote == '"' && r.shell == PowerShell && c == '`' && r.pos < len(text):
+			r.text.WriteByte(text[r.pos])
+			r.pos++
+		case quote == '"' && (r.shell == PowerShell && c == '$' || r.shell == Cmd && (c == '%' || c == '!')):
+			r.variable()
+		default:
+			r.text.WriteByte(c)
+		}
+	}
+	r.unread(r.span(r.from, len(text)), "a quote has no end")
+}
+
+// variable reads what follows $ or %. A subexpression $(…) is read as a statement of its own.
+func (r *windowsReader) variable() {
+	r.word.Dynamic, r.word.Splits = true, true
+	r.add(Expansion)
+}
+
+func (r *windowsReader) redirect(c byte) {
+	r.endWord()
+	for r.pos < len(r.line.text) && strings.IndexByte(">&1 ", r.line.text[r.pos]) >= 0 {
+		r.pos++
+	}
+	start := r.pos
+	for r.pos < len(r.line.text) && strings.IndexByte(" \t\r\n;&|()<>", r.line.text[r.pos]) < 0 {
+		r.pos++
+	}
+	target := Word{Text: strings.Trim(r.line.text[start:r.pos], `"'`), Span: r.span(start, r.pos)}
+	if strings.ContainsAny(target.Text, "$%`\"'") {
+		r.unread(target.Span, "the name of a file is known only at run time")
+		return
+	}
+	op := WriteFile
+	if c == '<' {
+		op = ReadFile
+	}
+	if name := strings.ToLower(target.Text); name != "" && name != "nul" && name != "$null" {
+		target.Text = strings.ReplaceAll(target.Text, `\`, "/")
+		r.addFile(target, op)
+	}
+}
+
+func (r *windowsReader) endWord() {
+	if r.started {
+		r.word.Text = r.text.String()
+		r.word.Pattern = !r.word.IsQuoted && strings.ContainsAny(r.word.Text, "*?")
+		r.word.Span = r.span(r.from, r.pos)
+		r.words = append(r.words, r.word)
+	}
+	r.text.Reset()
+	r.word, r.started = Word{}, false
+}
+
+// endCommand adds the statement that ends here. op connects the next one to it.
+func (r *windowsReader) endCommand(op Operator) {
+	r.endWord()
+	if len(r.words) > 0 {
+		first := r.words[0]
+		cmd := Command{Words: r.words, Before: r.before, Shell: r.shell, Depth: r.depth, Dir: r.dir, Span: first.Span}
+		cmd.Span.To = r.words[len(r.words)-1].Span.To
+		r.addWindows(cmd)
+	}
+	r.words, r.before = nil, op
+}
+
+func (r *windowsReader) addWindows(cmd Command) {
+	if len(r.c.Commands) >= maxCommands || r.depth > maxScripts {
+		r.unread(cmd.Span, "it runs more than %d commands", maxCommands)
+		return
+	}
+	r.c.Commands = append(r.c.Commands, cmd)
+	program := cmd.Words[0]
+	if program.Dynamic && !strings.HasPrefix(program.Text, Expansion) || program.Dynamic && len(cmd.Words) > 1 && cmd.Words[1].Text != "=" {
+		r.unread(program.Span, "the program is known only at run time")
+		return
+	}
+	name := programs.ProgramName(program.Text, true)
+	inner := func(text string, w Word, sh Shell) {
+		l := &line{c: r.c, text: text, at: w.Span, depth: r.depth + 1, dir: r.dir, assigned: map[string]bool{}}
+		if l.depth > maxScripts {
+			r.unread(w.Span, "the command is nested too deeply")
+		} else if sh == POSIX {
+			l.read(RunBy)
+		} else {
+			l.readWindows(sh, RunBy)
+		}
+	}
+	rest := cmd.Words[1:]
+	switch name {
+	case "powershell", "pwsh", "cmd", "bash", "sh", "wsl":
+		for i, w := range rest {
+			option := strings.ToLower(w.Text)
+			switch {
+			case (name == "powershell" || name == "pwsh") && strings.HasPrefix(option, "-e"):
+				r.unread(w.Span, "its command is encoded")
+			case (name == "powershell" || name == "pwsh") && strings.HasPrefix(option, "-c") && i+1 < len(rest):
+				inner(strings.Join(texts(rest[i+1:]), " "), rest[i+1], PowerShell)
+				return
+			case name == "cmd" && (option == "/c" || option == "/k") && i+1 < len(rest):
+				inner(strings.Join(texts(rest[i+1:]), " "), rest[i+1], Cmd)
+				return
+			case (name == "bash" || name == "sh" || name == "wsl") && strings.HasPrefix(option, "-") && strings.Contains(option, "c") && i+1 < len(rest):
+				inner(rest[i+1].Text, rest[i+1], POSIX)
+				return
+			}
+		}
+	case "invoke-expression", "iex":
+		for _, w := range rest {
+			if w.Dynamic {
+				r.unread(w.Span, "a shell runs text that is known only at run time")
+				continue
+			}
+			inner(w.Text, w, PowerShell)
+		}
+	case "start-process", "start", "saps", "runas":
+		if len(rest) > 0 {
+			cmd.Words, cmd.Before, cmd.Depth = rest, RunBy, r.depth+1
+			r.c.Commands = append(r.c.Commands, cmd)
+		}
+	}
+}
