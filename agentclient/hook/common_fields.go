@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
@@ -103,7 +104,7 @@ func (in Input) env(name string) string {
 const interactiveHint = " If a person is at this agent's prompt, start the agent with HOOKBACK_HEADLESS=0 in its environment; it then asks there."
 
 // unknownTool replaces a missing tool name, so that such a call is still gated.
-const unknownTool = "unknown tool"
+const unknownTool = call.UnknownTool
 
 // setMCPTool sets the alias of an MCP tool, whose name in the agent is less specific.
 func (c *Call) setMCPTool(server, tool string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
@@ -50,6 +51,9 @@ func (copilot) Parse(in Input) (Call, error) {
 		}
 	}
 	name := cmp.Or(o.nameText("toolName"), o.nameText("tool_name"))
+	if name == "" {
+		name, arguments = copilotCalls(o, arguments)
+	}
 	decides := c.Event.HookEventType == "PreToolUse" || c.Event.HookEventType == "PermissionRequest"
 	if name != "" || decides {
 		c.setTool(cmp.Or(name, unknownTool), copilotTools, textform.UnwrapJSONString(arguments))
@@ -58,6 +62,23 @@ func (copilot) Parse(in Input) (Call, error) {
 		c.setCopilotGate(o)
 	}
 	return c, nil
+}
+
+// copilotCalls returns the tool and the arguments of an event in the form of VS Code's agent host, which
+// lists calls in one member. Several calls become one of all their arguments.
+func copilotCalls(o object, arguments json.RawMessage) (string, json.RawMessage) {
+	switch calls := o.array("toolCalls"); len(calls) {
+	case 0:
+		return "", arguments
+	case 1:
+		only := decodeMembers(calls[0])
+		if only.has("args") {
+			return only.nameText("name"), only["args"]
+		}
+		return only.nameText("name"), only["arguments"]
+	default:
+		return call.SeveralTools, textform.PickMembers(o, "toolCalls")
+	}
 }
 
 // setCopilotGate sets the capabilities before a call. PermissionRequest is a gate too:
@@ -97,6 +118,8 @@ func inferCopilotEvent(o object) string {
 		}
 	}
 	switch {
+	case o.has("toolCalls"):
+		return "preToolUse"
 	case !o.has("toolName"):
 		return ""
 	case o.has("error"):

@@ -8,16 +8,35 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 // callArguments gives rules access to the arguments of one call. The arguments are parsed
 // when a rule first needs them.
 type callArguments struct {
 	Call
+	read   *call.Call
 	parsed bool
 	root   *Value // nil: not a JSON object
 	lines  []commandLine
 }
+
+// reading returns the call as it is read for rules that ask or deny.
+func (c *callArguments) reading() *call.Call {
+	if c.read == nil {
+		c.read = call.Read(call.Input{Agent: c.Agent, Tool: c.Name, Alias: c.Alias, Dir: c.Dir, Command: c.Command, Arguments: c.Arguments})
+		if c.object() != nil {
+			for _, line := range c.commandLines() { // such as a program with its arguments in a list
+				c.read.AddLine(line.text)
+			}
+		}
+	}
+	return c.read
+}
+
+// isUnnamed reports whether the agent sent no readable name of the tool.
+func (c *callArguments) isUnnamed() bool { return c.Name == "" || c.Name == call.UnknownTool }
 
 func (c *callArguments) object() *Value {
 	if c.parsed {
@@ -40,7 +59,11 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 		return nil, "its arguments are not a JSON object"
 	}
 	if len(path) == 1 && path[0] == "file" {
-		return lookupFiles(args)
+		values, problem = lookupFiles(args)
+		if !forAllow {
+			return append(values, c.files()...), problem
+		}
+		return c.onlyFiles(values), problem
 	}
 	lists := eachItem
 	if isShellArgument(path[len(path)-1]) && !strings.EqualFold(path[len(path)-1], "commands") {
@@ -61,6 +84,9 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 		for _, line := range c.commandLines() {
 			values = append(values, &Value{kind: Text, value: line.text})
 		}
+		for _, line := range c.reading().Lines {
+			values = append(values, &Value{kind: Text, value: line.Text})
+		}
 		return values, ""
 	}
 	if rest := operandsOf(args); rest != "" && len(values) == 1 && values[0].kind == Text {
@@ -71,6 +97,31 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 		values = append(values, line)
 	}
 	return values, ""
+}
+
+// files returns the paths of every file that the call touches, absolute and from its directory.
+func (c *callArguments) files() (values []*Value) {
+	read := c.reading()
+	for _, f := range read.Files {
+		values = append(values, &Value{kind: Text, value: f.Path})
+		if relative, ok := strings.CutPrefix(f.Path, strings.TrimSuffix(read.Dir, "/")+"/"); ok && read.Dir != "" {
+			values = append(values, &Value{kind: Text, value: relative})
+		}
+	}
+	return values
+}
+
+// onlyFiles returns the values if they are all files of the call: a rule that allows must see each.
+func (c *callArguments) onlyFiles(values []*Value) []*Value {
+	for _, f := range c.reading().Files {
+		if !slices.ContainsFunc(values, func(v *Value) bool {
+			text, ok := v.Text()
+			return ok && (f.Path == text || strings.HasSuffix(f.Path, "/"+strings.TrimPrefix(text, "./")))
+		}) {
+			return nil
+		}
+	}
+	return values
 }
 
 func lookupFiles(args *Value) (values []*Value, problem string) {

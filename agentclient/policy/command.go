@@ -146,7 +146,7 @@ func isExtracted(words []string, command string) bool {
 // the policy file.
 func (c *callArguments) isAllowable() bool {
 	args := c.object()
-	if args == nil || args.HasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
+	if args == nil || len(c.reading().Unread) > 0 || args.HasAmbiguousNames() || c.Command != "" && !isSimpleCommand(c.Command) {
 		return false
 	}
 	seen := c.Command != ""
@@ -259,4 +259,9 @@ func (c condition) onWords() func(*Value) Verdict {
 	default:
 		return c.match
 	}
+}
+
+// isScriptOption reports whether a shell reads the word after it as a script: -c, -lc.
+func isScriptOption(word string) bool {
+	return strings.HasPrefix(word, "-") && strings.HasSuffix(word, "c")
 }

@@ -65,7 +65,7 @@ func (f *File) Warnings() []Problem { return f.warnings }
 // os.ErrNotExist if the file does not exist.
 func Read(file string) (*File, error) { return read(file, nil) }
 
-func read(file string, call *Call) (*File, error) {
+func read(file string, call *callArguments) (*File, error) {
 	text, err := ReadText(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -101,7 +101,7 @@ func ReadText(file string) ([]byte, error) {
 // results. The error is a *Error with all problems.
 func Parse(file string, text []byte) (*File, error) { return parse(file, text, nil) }
 
-func parse(file string, text []byte, call *Call) (*File, error) {
+func parse(file string, text []byte, call *callArguments) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark of some editors
 	r := fileParser{file: file, text: text, call: call}
 	root, err := ParseValue(text, maxDepth)
@@ -131,8 +131,8 @@ type fileParser struct {
 	file      string
 	text      []byte
 	problems  []Problem
-	call      *Call // keep only rules about this call; nil: all
-	otherTool bool  // the current rule is not about call
+	call      *callArguments // keep only rules about this call; nil: all
+	otherTool bool           // the current rule is not about call
 }
 
 func (r *fileParser) newProblem(at int64, format string, args ...any) Problem {
@@ -221,7 +221,7 @@ func (r *fileParser) parseRule(n *Value) (rule, bool) {
 	}
 	// A rule that allows applies to exactly this tool; others ignore case.
 	parsed.glob = newGlob(parsed.tool, parsed.effect != Allow)
-	r.otherTool = r.call != nil && !parsed.appliesTo(r.call)
+	r.otherTool = r.call != nil && !parsed.mayApplyTo(r.call)
 	if when := m["when"]; when != nil {
 		parsed.when = r.parseConditions(when, parsed.effect == Allow)
 	}

@@ -39,9 +39,9 @@ func (s Source) Load() (Policy, error) { return s.load(nil) }
 // LoadFor is Load for programs that evaluate a single call. It keeps only the rules about
 // the call's tool. In other rules it does not check regular expressions, which is most of
 // the work, but reports every other problem.
-func (s Source) LoadFor(call Call) (Policy, error) { return s.load(&call) }
+func (s Source) LoadFor(call Call) (Policy, error) { return s.load(&callArguments{Call: call}) }
 
-func (s Source) load(call *Call) (Policy, error) {
+func (s Source) load(call *callArguments) (Policy, error) {
 	var files []*File
 	var policyErr Error
 	user := s.userFile()

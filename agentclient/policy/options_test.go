@@ -271,7 +271,7 @@ func TestRunsCondition(t *testing.T) {
 		{rm, "rm -$x y", asks},
 		{rm, "$x -fr y", asks},
 		{rm, "r${x}m -fr y", asks},
-		{rm, "{rm,-fr,y}", asks},
+		{rm, "{rm,-fr,y}", ask},
 		{rm, "$(echo rm) -fr y", asks},
 		{rm, "`echo rm` -fr y", asks},
 		{rm, `eval "$x"`, asks},

@@ -13,7 +13,7 @@
 // asks. Rules that allow match strictly, and never allow a command with shell operators.
 //
 // Use Tools, Above, Always and Never in Go, combine them with Any and All, or write your own
-// func(Call) bool as a Func. The package uses the standard library only.
+// func(Call) bool as a Func. It reads calls with the package call.
 package policy
 
 import (
@@ -43,14 +43,17 @@ type Result struct {
 
 // Call is a call that is about to run, the input of policies and tools.
 type Call struct {
-	ID   string // assigned by the agent; may be empty
-	Name string
+	ID    string // assigned by the agent; may be empty
+	Agent string // such as claude-code; may be empty
+	Name  string
 	// Alias is the common name of the tool, such as Bash or Edit, if the agent uses
 	// its own name.
 	Alias string
 	// Command is the command line of a shell call, whatever its argument is named.
 	Command   string
 	Arguments json.RawMessage
+	// Dir is the working directory of the call; empty: unknown.
+	Dir string
 }
 
 // Policy decides which calls need approval. It must be safe for concurrent use.

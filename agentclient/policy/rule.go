@@ -2,7 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 // rule is one rule of a file.
@@ -32,11 +35,27 @@ func (r *rule) appliesTo(c *Call) bool {
 	return r.glob.match(c.Name) || c.Alias != "" && r.glob.match(c.Alias)
 }
 
+// appliesToReading reports whether a rule that asks or denies is about another name that the tool may
+// have. A rule that allows must be about the name that the agent sent, or the one that its adapter knows.
+func (r *rule) appliesToReading(c *callArguments) bool {
+	matches := func(name string) bool { return r.glob.match(call.NameFor(name, r.tool)) }
+	return r.effect != Allow && slices.ContainsFunc(c.reading().Names, matches)
+}
+
+// mayApplyTo reports whether the rule may be about the call.
+func (r *rule) mayApplyTo(c *callArguments) bool {
+	return r.appliesTo(&c.Call) || c.isUnnamed() || r.appliesToReading(c)
+}
+
 // evaluate returns whether the rule matches a call, and the reason if that is
 // indeterminate.
 func (r *rule) evaluate(c *callArguments) (Verdict, string) {
-	if !r.appliesTo(&c.Call) {
+	switch {
+	case r.appliesTo(&c.Call), r.appliesToReading(c):
+	case !c.isUnnamed() || r.effect == Allow:
 		return NoMatch, ""
+	default:
+		return Indeterminate, c.reading().Unread[0].Reason
 	}
 	result, problem := Match, ""
 	for i := range r.when {
@@ -58,8 +77,8 @@ type rules []rule
 
 // Evaluate implements Policy. If a rule that asks or denies is indeterminate for this call,
 // the result is to ask, unless a later rule denies.
-func (all rules) Evaluate(call Call) Result {
-	c := callArguments{Call: call}
+func (all rules) Evaluate(pending Call) Result {
+	c := callArguments{Call: pending}
 	var fallback Result
 	for i := range all {
 		r := &all[i]

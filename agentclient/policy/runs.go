@@ -1,160 +1,156 @@
 package policy
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
-// runsTest looks for a program, possibly with a subcommand and an option, in a command
-// line. For rules that ask or deny it errs toward a match: the program counts wherever its
-// name is a word, since sudo, xargs or find may run it, and in quoted scripts.
+// runsTest looks for a program, possibly with a subcommand and an option, in the commands of a call.
 type runsTest struct {
 	program     string
 	subcommands []string
 	options     []string // names without dashes; at least one must be present; none: any call
-	windows     bool
 }
 
-func newRunsTest(command string, options []string, windows bool) *runsTest {
+func newRunsTest(command string, options []string) *runsTest {
 	words := strings.Fields(command)
-	t := &runsTest{program: programs.ProgramName(words[0], windows), subcommands: words[1:], windows: windows}
+	t := &runsTest{program: programs.ProgramName(words[0], onWindows), subcommands: words[1:]}
 	for _, o := range options {
 		t.options = append(t.options, strings.TrimLeft(o, "-"))
 	}
 	return t
 }
 
-// match is the test of a rule that asks or denies. The result is indeterminate if the
-// line can't be read completely, or the shell computes a program or a possible option.
-func (t *runsTest) match(text string) Verdict {
-	if len(text) > maxMatchBytes {
-		return Indeterminate
-	}
-	return t.matchLine(text, 0)
-}
-
-func (t *runsTest) matchLine(text string, depth int) Verdict {
-	commands, complete := parseLine(text, t.windows)
-	best := NoMatch
-	if !complete && depth == 0 {
-		best = Indeterminate
-	}
-	for _, words := range commands {
-		if depth == 0 {
-			best = max(best, t.matchComputed(words))
+// match is the test of a rule that asks or denies. The result is indeterminate, with the reason, if
+// a part of the call that can't be read may run the program, or a word may become one of the options.
+func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
+	for i := range c.Commands {
+		words, windows := c.Commands[i].Words, c.Commands[i].Shell != call.POSIX || onWindows
+		if len(words) == 0 {
+			continue
 		}
-		for i, w := range words {
-			if t.isProgram(w) {
-				best = max(best, t.matchOptions(words[i+1:]))
-			}
-			if w.quoted && depth < maxScriptDepth && strings.ContainsAny(w.text, " \t\n;&|") && containsFold(w.text, t.program) {
-				best = max(best, t.matchLine(w.text, depth+1))
-			}
+		name := programs.ProgramName(words[0].Text, windows)
+		if rest, ok := strings.CutPrefix(name, t.program+"-"); ok && t.program == "git" { // git-reset is git reset
+			name, words = t.program, append([]call.Word{{Text: t.program}, {Text: rest}}, words[1:]...)
+		}
+		fits, err := path.Match(name, t.program)
+		switch {
+		case strings.EqualFold(name, t.program):
+		case words[0].Pattern && (fits || err != nil):
+		case c.Commands[i].Shell != call.POSIX && strings.EqualFold(t.program, deletes[strings.ToLower(name)]):
+		default:
+			continue
+		}
+		if got := t.matchOptions(words[1:], windows); got > best {
+			best, why = got, "one of its words is known only at run time"
 		}
 	}
-	return best
-}
-
-// maxScriptDepth limits the scripts in quoted words that are read, such as sh -c "…".
-const maxScriptDepth = 4
-
-func containsFold(text, part string) bool {
-	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
-}
-
-// matchComputed returns indeterminate if the command's program is known only at run time.
-func (t *runsTest) matchComputed(words []lineWord) Verdict {
-	for len(words) > 1 && isAssignment(words[0].text) {
-		words = words[1:]
+	if best == Match {
+		return Match, ""
 	}
-	if strings.Contains(path.Base(words[0].text), expansion) {
-		return Indeterminate
-	}
-	if !programs.RunsCode(texts(words[:1])) {
-		return NoMatch
-	}
-	for i := 1; i < len(words); i++ { // sudo $COMMAND, sh -c "$SCRIPT"
-		if strings.HasPrefix(words[i].text, expansion) && (words[i].splits || isScriptOption(words[i-1].text) || words[0].text == "eval") {
-			return Indeterminate
+	for _, s := range c.Scripts {
+		if containsWord(s.Text, t.program) {
+			return Indeterminate, fmt.Sprintf("%s runs code that names %s", s.Program, t.program)
 		}
 	}
-	return NoMatch
-}
-
-// isScriptOption reports whether a shell reads the word after it as a script: -c, -lc.
-func isScriptOption(word string) bool {
-	return strings.HasPrefix(word, "-") && strings.HasSuffix(word, "c")
-}
-
-// isAssignment reports whether a word is NAME=value.
-func isAssignment(word string) bool {
-	name, _, ok := strings.Cut(word, "=")
-	return ok && name != "" && !strings.ContainsAny(name, "-/.\\"+expansion)
-}
-
-func (t *runsTest) isProgram(w lineWord) bool {
-	name := programs.ProgramName(w.text, t.windows)
-	if w.pattern {
-		ok, err := path.Match(name, t.program)
-		return ok || err != nil
+	if len(c.Unread) > 0 {
+		return Indeterminate, c.Unread[0].Reason
 	}
-	return strings.EqualFold(name, t.program)
+	return best, why
+}
+
+// deletes are the names that PowerShell and cmd.exe have for one command.
+var deletes = map[string]string{
+	"ri": "Remove-Item", "rd": "Remove-Item", "rmdir": "Remove-Item", "del": "Remove-Item", "erase": "Remove-Item", "rm": "Remove-Item",
+}
+
+// containsWord reports whether a text contains a word, in any case.
+func containsWord(text, word string) bool {
+	isPart := func(c byte) bool {
+		return c == '_' || c == '-' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	}
+	text, word = strings.ToLower(text), strings.ToLower(word)
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		end := at + len(word)
+		if (at == 0 || !isPart(text[at-1])) && (end == len(text) || !isPart(text[end])) {
+			return true
+		}
+		from = at + 1
+	}
 }
 
 // matchOptions tests the words after the program.
-func (t *runsTest) matchOptions(words []lineWord) Verdict {
-	all := texts(words)
-	for _, s := range t.subcommands {
-		if !slices.ContainsFunc(all, func(w string) bool { return strings.EqualFold(w, s) || strings.HasPrefix(w, expansion) }) {
+func (t *runsTest) matchOptions(words []call.Word, windows bool) Verdict {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = w.Text
+	}
+	for i, s := range t.subcommands {
+		if !hasSubcommand(all, s, i) {
 			return NoMatch
 		}
 	}
-	if len(t.options) == 0 || t.hasOption(all) {
+	if len(t.options) == 0 || t.hasOption(all, windows) {
 		return Match
 	}
 	for _, w := range words {
 		switch {
-		case w.text == "--":
+		case w.Text == "--":
 			return NoMatch
-		case w.splits, strings.HasPrefix(w.text, expansion), w.pattern && IsOption(w.text, t.windows) && w.text[0] != '-':
+		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && IsOption(w.Text, windows) && w.Text[0] != '-':
 			return Indeterminate // it may become an option
-		case strings.HasPrefix(w.text, "-") && strings.Contains(w.text, expansion):
+		case strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, call.Expansion):
 			return Indeterminate
 		}
 	}
 	return NoMatch
 }
 
+// hasSubcommand reports whether the words have a subcommand, or one that is known only at run time in
+// the place of operand n. A word after an option may be its value.
+func hasSubcommand(words []string, subcommand string, n int) bool {
+	operands := 0
+	for i, w := range words {
+		switch {
+		case strings.EqualFold(w, subcommand), strings.HasPrefix(w, call.Expansion) && operands <= n:
+			return true
+		case !strings.HasPrefix(w, "-") && (i == 0 || !strings.HasPrefix(words[i-1], "-")):
+			operands++
+		}
+	}
+	return false
+}
+
 // hasOption reports whether one of the options is among the words. Case does not count.
-func (t *runsTest) hasOption(words []string) bool {
+func (t *runsTest) hasOption(words []string, windows bool) bool {
 	words = append([]string{""}, words...)
 	names := slices.Clone(t.options)
 	for i, w := range words {
 		words[i] = strings.ToLower(w)
-		if t.windows && strings.HasPrefix(w, "/") {
-			words[i] = "-" + words[i][1:]
-		}
 	}
 	for i, name := range names {
 		names[i] = strings.ToLower(name)
 	}
-	return programs.HasOption(words, names...)
+	return programs.HasOption(words, names...) || windows && slices.ContainsFunc(words, func(w string) bool {
+		// /s, and -Recurse or a beginning of it
+		text := strings.TrimLeft(w, "-/")
+		return text != "" && text != w && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, text) })
+	})
 }
 
 // matchStart is the test of a rule that allows: the command is the program and the
 // subcommand, in this form, with any operands.
 func (t *runsTest) matchStart(text string) bool {
-	words, ok := simpleWords(text, t.windows)
+	words, ok := simpleWords(text, onWindows)
 	return ok && Strict.CompareWords("starts_with", append([]string{t.program}, t.subcommands...), words)
-}
-
-func texts(words []lineWord) []string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = w.text
-	}
-	return list
 }

@@ -2,8 +2,10 @@ package policy
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
@@ -29,6 +31,50 @@ func isSimpleCommandFor(text string, windows bool) bool {
 		return false
 	}
 	return programs.IsPlainText(text) && (windows || hasBalancedQuotes(text))
+}
+
+// simpleWords returns the words of a command line that isSimpleCommand accepts.
+func simpleWords(text string, windows bool) (words []string, ok bool) {
+	if !isSimpleCommandFor(text, windows) {
+		return nil, false
+	}
+	shell := call.POSIX
+	if windows {
+		shell = call.PowerShell
+	}
+	read := call.ReadLine(text, shell)
+	if len(read.Unread) > 0 || len(read.Commands) == 0 || read.Commands[0].Words == nil || len(read.Commands[0].Assignments) > 0 ||
+		slices.ContainsFunc(read.Commands, func(c call.Command) bool { return c.Depth == 0 && c.Span != read.Commands[0].Span }) {
+		return nil, false
+	}
+	for _, w := range read.Commands[0].Words {
+		words = append(words, w.Text)
+	}
+	return words, true
+}
+
+// joinWords returns a command line with these words.
+func joinWords(words []string, windows bool) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quoteWord(w, windows)
+	}
+	return strings.Join(quoted, " ")
+}
+
+func quoteWord(w string, windows bool) string {
+	special := func(r rune) bool {
+		return r >= 0x80 ||
+			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+~*?[]^!#", r) || windows && r == '\\')
+	}
+	switch {
+	case w != "" && !strings.ContainsFunc(w, special):
+		return w
+	case windows:
+		return `"` + w + `"`
+	default:
+		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
 }
 
 // hasBalancedQuotes reports whether every quote of a POSIX command line is closed. An

@@ -44,6 +44,7 @@ type Test struct {
 	text        string // the operand, if it is a string
 	description string
 	match       func(*Value) Verdict
+	runs        *runsTest // of runs in a rule that asks or denies, which takes the place of match
 }
 
 // Match compares a value. Null is no match; a value of another type than the operand's is

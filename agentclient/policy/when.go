@@ -131,10 +131,8 @@ func (r *fileParser) newRunsTest(n, option *Value, forAllow bool) (test Test) {
 		}
 		test.description += " with the option " + strings.Join(names, " or ")
 	}
-	runs := newRunsTest(command, names, onWindows)
-	if test.match = textTest(runs.match); forAllow {
-		test.match = Strict.textTest(runs.matchStart)
-	}
+	test.runs = newRunsTest(command, names)
+	test.match = Strict.textTest(test.runs.matchStart) // of a rule that allows
 	return test
 }
 

@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,11 +115,7 @@ func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest policy
 
 // policyDirs returns the directories whose policies apply, the project's first.
 func (h *hookRun) policyDirs(c *hook.Call) (dirs []string) {
-	cwd := ""
-	if c.Ask != nil && c.Ask.Context != nil {
-		cwd = c.Ask.Context.Cwd
-	}
-	for _, dir := range []string{h.env("CLAUDE_PROJECT_DIR"), cwd, h.workDir} {
+	for _, dir := range []string{h.env("CLAUDE_PROJECT_DIR"), workingDir(c), h.workDir} {
 		if dir = filepath.Clean(dir); filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
@@ -129,9 +126,17 @@ func (h *hookRun) policyDirs(c *hook.Call) (dirs []string) {
 	return dirs
 }
 
+// workingDir returns the directory that the agent works in, or "" if it does not say.
+func workingDir(c *hook.Call) string {
+	if c.Ask == nil || c.Ask.Context == nil {
+		return ""
+	}
+	return c.Ask.Context.Cwd
+}
+
 func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) policy.Result {
 	call := agentclient.ToolCall{
-		ID: c.Tool.ID, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments,
+		ID: c.Tool.ID, Agent: c.Event.Agent, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments, Dir: cmp.Or(workingDir(c), h.workDir),
 	}
 	p, err := h.policySource(dir).LoadFor(call)
 	if err != nil {

@@ -39,9 +39,9 @@ A policy, hookback.json, defines which tool calls of coding agents need approval
 tool    a tool name or a glob (* and ?); the common names Bash, Read, Write, Edit,
         WebFetch, WebSearch, Task and mcp__server__tool match the tools of every agent
 when    arguments by dotted path, each with tests that must all pass: equals, contains,
-        glob, regex (RE2), greater, less, runs. command is the command line and file the
-        file of any agent. A list of words counts as one line. Without when, the rule
-        matches every call.
+        glob, regex (RE2), greater, less, runs. command is the command line and file each
+        file of a call of any agent, patches and redirects included. A list of words
+        counts as one line. Without when, the rule matches every call.
 then    allow (no one is asked), ask (a person decides), deny (with the reason)
 risk    low, medium, high or critical, shown to the person
 reason  shown to the person and the agent
@@ -52,10 +52,14 @@ of the project, from the root of the repository down. Only the user's file can a
 allow rule in a project leaves the call to the agent, and so does one in a file that only
 HOME or XDG_CONFIG_HOME leads to.
 
-runs finds a program in a command line, also after sudo or in a quoted script, and option
-one of its options: -rf, -fr, -f -r, --recursive and --rec for ["r", "recursive"]. A line
-that can't be read, such as rm $X, is a question. In an allow rule, runs is the start of
-the command, and option is not possible.
+runs finds a program in a command line, also after sudo, in sh -c "…" and in other text
+that its program runs, and option one of its options: -rf, -fr, -f -r, --recursive and
+--rec for ["r", "recursive"]. Text that no program runs, such as a commit message, does not
+count. In an allow rule, runs is the start of the command, and option is not possible.
+
+A rule about a command or a file asks if a part of the call can't be read: $X as a program,
+an open quote, curl … | sh, text typed into an open shell, a call that names no tool. A
+rule that allows never covers such a call.
 
 An allow rule compares words: "git log*" covers git log and git log main, not git logx. It
 covers options that its pattern contains ("npm test --bail *") and calls that are known to
