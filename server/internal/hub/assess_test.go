@@ -156,7 +156,10 @@ func TestAssessCall_FlagsCommandsHiddenByRedaction(t *testing.T) {
 	require.Equal(t, schema.CriticalRisk, st.Findings[0].Risk)
 	require.Equal(t, schema.CriticalRisk, st.Risk)
 	require.Empty(t, st.Findings[0].Excerpt)
-	for _, honest := range []string{"API_KEY=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef"} {
+	st = posted("npx --token ./evil.sh x")
+	require.Equal(t, "hidden_by_redaction", st.Findings[0].Code)
+	require.Equal(t, schema.HighRisk, st.Findings[0].Risk)
+	for _, honest := range []string{"API_KEY=0123456789abcdef ls", "mysql --password hunter2hunter2 -u me", "docker login --password 0123456789abcdef", "sudo env TOKEN=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef"} {
 		for _, f := range posted(honest).Findings {
 			require.NotEqual(t, "hidden_by_redaction", f.Code, honest)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/risk"
@@ -86,10 +87,15 @@ var redactedCommandFinding = schema.Finding{
 	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent to explain it.",
 }
 
-// addRedactionFinding adds a finding if the original call is riskier than its redacted form, or
-// has a high finding of another kind: redaction must not hide a command from the approver. It
-// reports the original's risk but not its findings, which could quote secrets.
-func addRedactionFinding(st *schema.Status, original *Call) {
+// reading returns the call as it is read for the comparison with its redacted form.
+func (c *Call) reading() *call.Call {
+	return call.Read(call.Input{Tool: c.Name, Dir: c.Cwd, Arguments: c.Arguments})
+}
+
+// addRedactionFinding adds a finding if the original call has other commands, files or hosts than its
+// redacted form, is riskier, or has a high finding of another kind: redaction must not hide a command
+// from the approver. It reports the original's risk but not its findings, which could quote secrets.
+func addRedactionFinding(st *schema.Status, stored, original *Call) {
 	a := risk.Assess(original.Name, original.Arguments, original.Cwd)
 	if st.Class == schema.ClassHarmless {
 		st.Class = a.Class
@@ -99,10 +105,14 @@ func addRedactionFinding(st *schema.Status, original *Call) {
 		isStored := slices.ContainsFunc(st.Findings, func(stored schema.Finding) bool { return stored.Code == f.Code })
 		return !isStored && (f.Risk == schema.HighRisk || f.Risk == schema.CriticalRisk)
 	})
-	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk || hides {
+	hidesCall := !call.SameShape(stored.reading(), original.reading())
+	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk || hides || hidesCall {
 		f := redactedCommandFinding
 		st.Class = a.Class
 		f.Risk = originalRisk
+		if hidesCall {
+			st.Class, f.Risk = schema.ClassRisky, risk.Highest(schema.HighRisk, []schema.Finding{{Risk: originalRisk}})
+		}
 		st.Findings = append([]schema.Finding{f}, st.Findings...)
 		st.Risk = risk.Highest(st.Risk, st.Findings)
 	}

@@ -124,7 +124,7 @@ func (p *Post) applyDefaults(env *Environment, st *schema.Status, tool string) (
 func (p *Post) assess(c *Call, st *schema.Status) {
 	c.assess(st, p.Ask)
 	if original, ok := p.originalCall(); ok {
-		addRedactionFinding(st, &original)
+		addRedactionFinding(st, c, &original)
 	}
 }
 
