@@ -38,17 +38,33 @@ processor() {
 
 download() { # file name
   case $base in
-    https://*) protocol='=https' ;;
-    http://127.0.0.1:* | http://localhost:*) protocol='=http' ;;
+    https://*) scheme=https ;;
+    http://127.0.0.1:* | http://localhost:*) scheme=http ;;
     *) fail "HOOKBACK_DOWNLOAD_URL must start with https://: $base" ;;
   esac
   if has curl; then
-    curl -fsSL --proto "$protocol" --retry 2 -o "$tmp/$1" "$base/$1" || fail "cannot download $base/$1"
+    curl -fsSL --proto "=$scheme" --retry 2 -o "$tmp/$1" "$base/$1" || fail "cannot download $base/$1"
   elif has wget; then
-    wget -q -O "$tmp/$1" "$base/$1" || fail "cannot download $base/$1"
+    wget_file "$base/$1" "$tmp/$1"
   else
     fail "install curl or wget first"
   fi
+}
+
+# wget has no option that keeps redirects on https, so each of them is checked here. The wget of
+# BusyBox can't be kept from following them, and does not know the option.
+wget_file() { # address, file
+  address=$1
+  for _ in 1 2 3 4 5; do
+    LC_ALL=C wget -q -S --max-redirect=0 -O "$2" "$address" 2>"$tmp/headers" && return
+    address=$(grep -i '^ *location: ' "$tmp/headers" | head -n 1 | cut -d : -f 2- | tr -d ' \r') || :
+    case $address in
+      $scheme://*) ;;
+      '') break ;;
+      *) fail "$1 redirects to an address without $scheme: $address" ;;
+    esac
+  done
+  fail "cannot download $1; with the wget of BusyBox, install curl first"
 }
 
 sha256() { # file

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,7 +39,7 @@ func newInstallation(t *testing.T) *installation {
 		t.Skip("install.sh is for Linux and macOS")
 	}
 	in := &installation{t: t, home: t.TempDir(), tools: t.TempDir(), archive: "hookback_1.2.3_linux_amd64.tar.gz"}
-	for _, name := range []string{"sh", "mktemp", "rm", "grep", "wc", "cut", "tar", "gzip", "mkdir", "cp", "chmod", "mv", "sha256sum", "curl", "sleep"} {
+	for _, name := range []string{"sh", "mktemp", "rm", "grep", "wc", "cut", "tar", "gzip", "mkdir", "cp", "chmod", "mv", "sha256sum", "curl", "sleep", "head", "tr"} {
 		path, err := exec.LookPath(name)
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(path, filepath.Join(in.tools, name)))
@@ -70,22 +71,37 @@ func (in *installation) tool(name, script string) {
 	require.NoError(in.t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)) //nolint:gosec // a program
 }
 
+// serve serves the files of the release.
+func (in *installation) serve(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	file, ok := in.files[name]
+	switch {
+	case !ok:
+		http.NotFound(w, r)
+	case name == in.cut:
+		w.Header().Set("Content-Length", fmt.Sprint(len(file)))
+		_, _ = w.Write(file[:len(file)/2])
+	default:
+		_, _ = w.Write(file)
+	}
+}
+
+// useWget leaves wget as the only tool for downloads. It returns false if there is none.
+func (in *installation) useWget() bool {
+	in.t.Helper()
+	wget, err := exec.LookPath("wget")
+	if err != nil {
+		return false
+	}
+	require.NoError(in.t, os.Remove(filepath.Join(in.tools, "curl")))
+	require.NoError(in.t, os.Symlink(wget, filepath.Join(in.tools, "wget")))
+	return true
+}
+
 // run returns the exit status and the output of install.sh.
 func (in *installation) run() (code int, output string) {
 	in.t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := strings.TrimPrefix(r.URL.Path, "/")
-		file, ok := in.files[name]
-		switch {
-		case !ok:
-			http.NotFound(w, r)
-		case name == in.cut:
-			w.Header().Set("Content-Length", fmt.Sprint(len(file)))
-			_, _ = w.Write(file[:len(file)/2])
-		default:
-			_, _ = w.Write(file)
-		}
-	}))
+	server := httptest.NewServer(http.HandlerFunc(in.serve))
 	defer server.Close()
 	cmd := exec.CommandContext(in.t.Context(), filepath.Join(in.tools, "sh"), "install.sh")
 	cmd.Env = append([]string{"HOME=" + in.home, "PATH=" + in.tools, "TMPDIR=" + in.t.TempDir(), "HOOKBACK_DOWNLOAD_URL=" + server.URL + "/"}, in.env...)
@@ -138,12 +154,60 @@ func TestInstall_WithOtherTools(t *testing.T) {
 	require.NoError(t, err)
 	in.tool("shasum", `[ "$1 $2" = "-a 256" ] && exec `+sum+` "$3"`)
 	require.NoError(t, os.Remove(filepath.Join(in.tools, "sha256sum")))
-	if wget, err := exec.LookPath("wget"); err == nil {
-		require.NoError(t, os.Remove(filepath.Join(in.tools, "curl")))
-		require.NoError(t, os.Symlink(wget, filepath.Join(in.tools, "wget")))
-	}
+	in.useWget()
 	code, output := in.run()
 	require.Zero(t, code, output)
+}
+
+// TestInstall_FollowsRedirectsToHTTPSOnly: whoever redirects a download to http could change it, the
+// checksums too.
+func TestInstall_FollowsRedirectsToHTTPSOnly(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"curl", "wget"} {
+		for _, secure := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s to https %v", tool, secure), func(t *testing.T) {
+				t.Parallel()
+				in := newInstallation(t)
+				if tool == "wget" && !in.useWget() {
+					t.Skip("no wget here")
+				}
+				target := httptest.NewUnstartedServer(http.HandlerFunc(in.serve))
+				if secure {
+					target.StartTLS()
+				} else {
+					target.Start()
+				}
+				defer target.Close()
+				front := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					http.Redirect(w, r, target.URL+r.URL.Path, http.StatusFound)
+				}))
+				defer front.Close()
+				roots := filepath.Join(in.home, "roots.pem")
+				certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
+				require.NoError(t, os.WriteFile(roots, certificate, 0o600))
+				require.NoError(t, os.WriteFile(filepath.Join(in.home, ".wgetrc"), []byte("ca_certificate = "+roots+"\n"), 0o600))
+				in.env = []string{"HOOKBACK_DOWNLOAD_URL=" + front.URL, "CURL_CA_BUNDLE=" + roots}
+				code, output := in.run()
+				if secure {
+					require.Zero(t, code, output)
+					return
+				}
+				require.Equal(t, 1, code, output)
+				require.NoDirExists(t, filepath.Join(in.home, ".local"))
+			})
+		}
+	}
+}
+
+// TestInstall_RefusesWgetWithoutRedirectControl: the wget of BusyBox follows redirects to http.
+func TestInstall_RefusesWgetWithoutRedirectControl(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	require.NoError(t, os.Remove(filepath.Join(in.tools, "curl")))
+	in.tool("wget", `case "$*" in *max-redirect*) echo "wget: unrecognized option" >&2; exit 1 ;; esac; exit 0`)
+	code, output := in.run()
+	require.Equal(t, 1, code, output)
+	require.Contains(t, output, "with the wget of BusyBox, install curl first")
 }
 
 func TestInstall_VerifiesSignatureWithCosign(t *testing.T) {
