@@ -16,6 +16,8 @@ import (
 	"github.com/coder/websocket/wsjson"
 )
 
+const slackTeam = "T1"
+
 // Slack is a workspace with one app that has a bot and Socket Mode.
 type Slack struct {
 	*httptest.Server
@@ -135,10 +137,18 @@ func (f *Slack) Opened() int {
 	return f.opened
 }
 
-// Press presses a button as an account.
+// Press presses a button as an account of the workspace.
 func (f *Slack) Press(user string, m *SlackMessage, value string) {
+	f.PressAs(SlackAccount{slackTeam, slackTeam, user}, m, value)
+}
+
+// SlackAccount is an account of the workspace Home that acts in the workspace Team.
+type SlackAccount struct{ Team, Home, ID string }
+
+// PressAs presses a button as an account of any workspace.
+func (f *Slack) PressAs(by SlackAccount, m *SlackMessage, value string) {
 	f.push("interactive", map[string]any{
-		"type": "block_actions", "user": map[string]any{"id": user}, "container": map[string]any{"type": "message", "channel_id": m.Channel, "message_ts": m.TS},
+		"type": "block_actions", "team": map[string]any{"id": by.Team}, "user": map[string]any{"id": by.ID, "team_id": by.Home}, "container": map[string]any{"type": "message", "channel_id": m.Channel, "message_ts": m.TS},
 		"actions": []any{map[string]any{"type": "button", "action_id": "answer_0", "value": value}},
 	})
 }
@@ -220,7 +230,7 @@ func (f *Slack) call(method string, params *slackParams, reply map[string]any) (
 	defer f.mu.Unlock()
 	switch method {
 	case "auth.test":
-		reply["team_id"], reply["user"], reply["user_id"] = "T1", "hookback", "U0"
+		reply["team_id"], reply["user"], reply["user_id"] = slackTeam, "hookback", "U0"
 	case "apps.connections.open":
 		f.opened++
 		reply["url"] = "ws" + strings.TrimPrefix(f.URL, "http") + "/socket?ticket=" + strconv.Itoa(f.opened)

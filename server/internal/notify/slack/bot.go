@@ -230,9 +230,16 @@ func (b *Bot) press(ctx context.Context, payload []byte) (place, account, text s
 	if err != nil {
 		return "", "", "", err
 	}
+	if !p.isFrom(team) {
+		return p.Container.Channel, p.User.ID, otherWorkspace, nil
+	}
 	text, err = b.Press(ctx, p.Actions[0].Value, team+":"+p.User.ID)
 	return p.Container.Channel, p.User.ID, text, err
 }
+
+// otherWorkspace is the text for a person of another workspace. A shared channel shows them the buttons, and
+// their account can have the number of an account in the bot's workspace.
+const otherWorkspace = "Only members of the bot's own Slack workspace can answer here. Nothing was decided."
 
 // minCodeChars is the length below which a message is no code.
 const minCodeChars = 16

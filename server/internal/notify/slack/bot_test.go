@@ -141,6 +141,23 @@ func TestBot_ForeignAccountDecidesNothing(t *testing.T) {
 	require.False(t, h.Question(id).Status.IsSettled())
 }
 
+// A shared channel shows the buttons in other workspaces, whose accounts can have the same numbers.
+func TestBot_PressFromAnotherWorkspaceDecidesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.link("U1", "grace")
+	id, m := h.ask("permission", "")
+	for _, from := range [][2]string{{"T2", "T2"}, {"T1", "T2"}, {"T2", "T1"}, {"", ""}, {"T1", ""}} {
+		before := len(h.fake.Told())
+		h.fake.PressAs(notifytest.SlackAccount{Team: from[0], Home: from[1], ID: "U1"}, m, m.Buttons["Approve"])
+		h.eventually("the press is answered", func() bool { return len(h.fake.Told()) > before && h.fake.Unconfirmed() == 0 })
+		require.Contains(t, h.fake.Told()[before].Text, "Only members of the bot's own Slack workspace can answer here.")
+		require.False(t, h.Question(id).Status.IsSettled(), from)
+	}
+	h.press("U1", m, "Approve")
+	require.Equal(t, schema.Approve, h.Question(id).Status.Outcome)
+}
+
 func TestBot_CodeLinksOnceAndOnlyInDirectMessages(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

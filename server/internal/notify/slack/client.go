@@ -80,8 +80,12 @@ type envelope struct {
 // interaction is the payload of an interactive envelope.
 type interaction struct {
 	Type string `json:"type"` // block_actions
-	User struct {
+	Team struct {
 		ID string `json:"id"`
+	} `json:"team"`
+	User struct {
+		ID   string `json:"id"`
+		Team string `json:"team_id"`
 	} `json:"user"`
 	Container struct {
 		Channel string `json:"channel_id"`
@@ -91,6 +95,9 @@ type interaction struct {
 		Value string `json:"value"`
 	} `json:"actions"`
 }
+
+// isFrom reports whether a member of a workspace pressed the button there.
+func (i *interaction) isFrom(team string) bool { return i.Team.ID == team && i.User.Team == team }
 
 // callback is the payload of an events_api envelope.
 type callback struct {
