@@ -22,7 +22,7 @@ func ledgerRecord(kind string, caller Identity, more map[string]any) store.Ledge
 }
 
 // AddPerson creates an account and returns it with a one-time sign-in code. A caller with a token
-// gets no code: a credential must not create another one.
+// gets no code and sets no e-mail address: a credential must not create another one.
 func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Identity) (person schema.Person, code string, err error) {
 	if err := s.Check(schema.AccessAdmin, caller); err != nil {
 		return person, "", err
@@ -40,6 +40,12 @@ func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Id
 	}
 	account := store.Person{Role: schema.Operator, CreatedAt: s.Clock()}
 	if account.Name, err = s.validateNewName(d.Name); err != nil {
+		return person, "", err
+	}
+	if strings.Contains(account.Name, "@") && requireBrowser(caller) != nil { // a proxy may identify people by it
+		return person, "", errAddressByToken
+	}
+	if err := requireAddressAccess(&account, &d, caller); err != nil {
 		return person, "", err
 	}
 	if err := s.applyDraft(&account, d); err != nil {

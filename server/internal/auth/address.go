@@ -11,12 +11,17 @@ import (
 // An address is a credential: mail to it carries links that answer in the person's name, and the
 // OpenID provider or a trusted proxy can identify the person by it.
 
+var errAddressByToken = &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Nothing was changed. A person can sign in and answer with their address, so a token can't set it. Do this in the dashboard while you are signed in there."}
+
 // requireAddressAccess returns an error if d changes the address of a person that the caller may
-// not decide: that of someone else who has signed in, or the caller's own without a session.
+// not decide: that of someone else who has signed in, the caller's own without a session, or any with a
+// token. A person with an address can sign in or answer, also after a stolen token was revoked.
 func requireAddressAccess(person *store.Person, d *schema.PersonDraft, caller Identity) error {
 	switch {
 	case d.Email == nil || strings.TrimSpace(*d.Email) == person.Email:
 		return nil
+	case requireBrowser(caller) != nil:
+		return errAddressByToken
 	case person.Name == caller.Name && caller.Via == "session" && !caller.Paired:
 		return nil
 	case person.Name == caller.Name:

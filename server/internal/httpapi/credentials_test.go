@@ -97,6 +97,24 @@ func TestCredentials_AddressIsOwn(t *testing.T) {
 	require.Equal(t, "new@example.com", mine.Email)
 }
 
+// TestCredentials_TokenSetsNoAddress: a provider, a proxy and mail identify a person by their address, so a
+// stolen token of an admin could otherwise leave a person behind who signs in after it was revoked.
+func TestCredentials_TokenSetsNoAddress(t *testing.T) {
+	t.Parallel()
+	r := setupNotifications(t)
+	ada := r.owner("ada")
+	_, token := r.createToken(ada, `{"name":"x","person":"ada"}`)
+	for _, role := range []string{"viewer", "operator", "admin"} {
+		p := r.expectProblem("not_allowed", "POST "+schema.PathPeople, `{"name":"thief","role":"`+role+`","email":"thief@example.com"}`, token...)
+		require.Contains(t, p.Hint, "a token can't set it")
+	}
+	r.expectProblem("not_allowed", "POST "+schema.PathPeople, `{"name":"thief@example.com"}`, token...)
+	r.expectOK(nil, "POST "+schema.PathPeople, `{"name":"linus","email":""}`, token...)
+	r.expectProblem("not_allowed", "POST "+schema.PathPeople+"/linus", `{"email":"thief@example.com"}`, token...)
+	r.expectOK(nil, "POST "+schema.PathPeople+"/linus", `{"email":"linus@example.com"}`, ada.headers()...)
+	r.expectProblem("not_allowed", "POST "+schema.PathPeople+"/linus", `{"email":""}`, token...)
+}
+
 // TestReset_EndsCredentialsAndIsShown: after a reset, whoever gets the new link answers later
 // questions only, and everyone sees that it happened.
 func TestReset_EndsCredentialsAndIsShown(t *testing.T) {
