@@ -106,12 +106,14 @@ const interactiveHint = " If a person is at this agent's prompt, start the agent
 // unknownTool replaces a missing tool name, so that such a call is still gated.
 const unknownTool = call.UnknownTool
 
-// setMCPTool sets the alias of an MCP tool, whose name in the agent is less specific.
+// setMCPTool sets the alias of an MCP tool, whose name in the agent is less specific. The event and its
+// question carry the alias, because the hub sees neither the server nor this agent's way to name it.
 func (c *Call) setMCPTool(server, tool string) {
 	if server == "" || tool == "" {
 		return
 	}
 	c.Alias = "mcp__" + server + "__" + tool
+	c.Event.ToolName = clip(c.Alias, schema.MaxName)
 	c.Event.Summary = c.summaryLine()
 }
 

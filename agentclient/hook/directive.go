@@ -40,7 +40,7 @@ func (c *Call) Apply(d *control.Directive, v Verdict) Verdict {
 // matches none: a person could have approved a smaller one that is equal to the known part.
 func (c *Call) matches(g *control.Grant) bool {
 	return c.Tool != nil && !c.Truncated && !c.Event.PayloadSanitized &&
-		g.Digest != "" && g.Digest == control.Digest(c.Tool.Name, c.Tool.Arguments)
+		g.Digest != "" && g.Digest == control.Digest(c.Event.ToolName, c.Tool.Arguments)
 }
 
 // freezeVerdict denies the call and, where the agent can, ends its turn.

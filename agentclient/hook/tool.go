@@ -95,6 +95,7 @@ func (c *Call) questionText() string {
 // permissionQuestion returns a question that asks for permission to run the call.
 func (c *Call) permissionQuestion(why, cwd string) *schema.HumanInTheLoop {
 	tool := *c.Tool
+	tool.Name = c.Event.ToolName
 	tool.Editable = c.Capabilities.Has(CanEdit) && strings.HasPrefix(string(tool.Arguments), "{")
 	return &schema.HumanInTheLoop{
 		Question: c.questionText(), Type: schema.Permission, ToolCall: &tool,

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/intent"
 )
 
 // TestAssessCall_ReadsEveryAgentFormat assesses the question that each agent's adapter
@@ -51,5 +53,61 @@ func TestAssessCall_ReadsEveryAgentFormat(t *testing.T) {
 			got = st.Findings[0].Excerpt
 		}
 		require.Equal(t, want, got, "%s: %+v", sample, st.Findings)
+	}
+}
+
+// TestRule_MatchesMCPToolOfEveryAgent: the agents name the tool create_issue of the server linear in their
+// own ways. A rule on mcp__linear__create_issue matches each of them, and the call's end closes its question.
+func TestRule_MatchesMCPToolOfEveryAgent(t *testing.T) {
+	t.Parallel()
+	for agent, c := range map[string]struct{ before, after string }{
+		"claude-code": {
+			`{"session_id":"s","cwd":"/a","hook_event_name":"PermissionRequest","tool_name":"mcp__linear__create_issue","tool_input":{"title":"x"}}`,
+			`{"session_id":"s","cwd":"/a","hook_event_name":"PostToolUse","tool_name":"mcp__linear__create_issue","tool_input":{"title":"x"}}`,
+		},
+		"gemini": {
+			`{"session_id":"s","cwd":"/a","hook_event_name":"BeforeTool","tool_name":"mcp_linear_create_issue","tool_input":{"title":"x"},
+				"mcp_context":{"server_name":"linear","tool_name":"create_issue"}}`,
+			`{"session_id":"s","cwd":"/a","hook_event_name":"AfterTool","tool_name":"mcp_linear_create_issue","tool_input":{"title":"x"},
+				"mcp_context":{"server_name":"linear","tool_name":"create_issue"},"tool_response":{}}`,
+		},
+		"cursor": {
+			`{"conversation_id":"s","hook_event_name":"beforeMCPExecution","tool_name":"create_issue","tool_input":"{\"title\":\"x\"}","mcp_server_name":"linear"}`, "",
+		},
+		"windsurf": {
+			`{"agent_action_name":"pre_mcp_tool_use","trajectory_id":"s","tool_info":{"mcp_server_name":"linear","mcp_tool_name":"create_issue","mcp_tool_arguments":{}}}`, "",
+		},
+		"cline": {
+			`{"hookName":"PreToolUse","taskId":"s","preToolUse":{"toolName":"use_mcp_tool","parameters":{"server_name":"linear","tool_name":"create_issue","arguments":"{}"}}}`, "",
+		},
+		"kiro": {
+			`{"session_id":"s","cwd":"/a","hook_event_name":"preToolUse","tool_name":"@linear/create_issue","tool_input":{"title":"x"}}`, "",
+		},
+	} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			h := newTestHub(t)
+			found, ok := hook.Find(agent)
+			require.True(t, ok)
+			event := func(stdin string) string {
+				call, err := found.Agent.Parse(hook.Input{Stdin: []byte(stdin), Env: func(string) string { return "" }})
+				require.NoError(t, err)
+				call.Event.HumanInTheLoop = call.Ask
+				raw, err := json.Marshal(call.Event)
+				require.NoError(t, err)
+				return string(raw)
+			}
+			if c.after != "" {
+				asked := h.post(event(c.before))
+				require.Equal(t, "Call linear · create_issue title x", intent.String(h.status(asked.ID).Intent))
+				h.post(event(c.after))
+				require.True(t, new(h.status(asked.ID)).IsSettled(), "the call ran")
+			}
+			raw, err := h.CreateRule(t.Context(), &schema.RuleDraft{
+				Tool: "mcp__linear__create_issue", Then: schema.ThenDeny, Scope: schema.ScopeTool, Reach: schema.ReachEverywhere,
+			}, Caller{Identity: ada})
+			require.NoError(t, err, string(raw))
+			require.Equal(t, schema.Deny, decodeEvent(t, h.post(event(c.before)).JSON).HumanInTheLoopStatus.Outcome)
+		})
 	}
 }

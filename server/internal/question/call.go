@@ -38,6 +38,9 @@ func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c Call, ok bool) {
 	if c.Arguments == nil {
 		c.Arguments = hook.CamelArgs
 	}
+	if strings.HasPrefix(e.Tool, "mcp__") { // the hook knows the server, which the agent's own name can lack
+		c.Name = e.Tool
+	}
 	if q.ToolCall != nil {
 		call := *q.ToolCall
 		_ = call.ResolveArguments(e.Payload, e.Tool) // checked when it was posted

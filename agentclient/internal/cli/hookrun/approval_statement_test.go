@@ -20,7 +20,7 @@ import (
 func TestGrant_StatementApprovesOneCall(t *testing.T) {
 	t.Parallel()
 	c := &hook.Call{Tool: &schema.ToolCall{Name: "Bash", Arguments: []byte(`{"command":"make deploy"}`)}}
-	c.Event.SessionID = "s1"
+	c.Event.SessionID, c.Event.ToolName = "s1", "Bash"
 	h := newHookRun(clitest.NoEnv, cli.Streams{})
 	yes, no := true, false
 	for name, test := range map[string]struct {

@@ -82,7 +82,7 @@ func (h *hookRun) checkApproval(c *hook.Call, payload []byte) error {
 	if json.Unmarshal(payload, &s) != nil || s.Type != sign.StatementType || s.PredicateType != sign.DecisionType {
 		return errors.New("its signed approval can't be read")
 	}
-	digest := sign.CallDigest(c.Tool.Name, c.Tool.Arguments)
+	digest := sign.CallDigest(c.Event.ToolName, c.Tool.Arguments)
 	d := &s.Predicate
 	age := h.started.Sub(time.UnixMilli(int64(d.RespondedAt)))
 	switch {
