@@ -10,13 +10,22 @@ import (
 
 // arguments are the members of a call's arguments in their order.
 type arguments struct {
-	names  []string
-	values map[string]json.RawMessage // by normalized name; of equal names the first
+	names  []string                   // without repetitions
+	exact  map[string]json.RawMessage // by name; of equal names the last, as agents read them
+	values map[string]json.RawMessage // by normalized name; of several spellings one in lower case
 }
+
+// The names by which agents read the command and the path of a call, the most common ones first. A member
+// with such a name is shown rather than one in another spelling, which the agent ignores.
+var (
+	commandNames = strings.Fields("command cmd commandLine CommandLine command_line script commands")
+	pathNames    = strings.Fields(`file_path path filePath absolute_path AbsolutePath TargetFile target_file notebook_path
+		file filename paths files destination`)
+)
 
 // decode reads the arguments of a call. Anything but an object has no members.
 func decode(raw json.RawMessage) arguments {
-	a := arguments{values: map[string]json.RawMessage{}}
+	a := arguments{exact: map[string]json.RawMessage{}, values: map[string]json.RawMessage{}}
 	if len(raw) > maxArguments {
 		return a
 	}
@@ -31,9 +40,13 @@ func decode(raw json.RawMessage) arguments {
 			return a
 		}
 		text, _ := name.(string)
-		if _, known := a.values[call.NormalizeName(text)]; !known {
+		plain := call.NormalizeName(text)
+		if _, known := a.exact[text]; !known {
 			a.names = append(a.names, text)
-			a.values[call.NormalizeName(text)] = value
+		}
+		a.exact[text] = value
+		if _, known := a.values[plain]; !known || text == strings.ToLower(text) {
+			a.values[plain] = value
 		}
 	}
 	return a
@@ -51,14 +64,28 @@ func stringOf(raw json.RawMessage) (text string, ok bool) {
 
 // command returns the command line of a call to a shell, on one line.
 func (a arguments) command() string {
-	for _, name := range a.names {
-		if plain := call.NormalizeName(name); call.IsCommandName(plain) || plain == "chars" {
-			if words := wordsOf(a.values[plain]); words != nil {
-				return commandLine(strings.Join(words, " "))
-			}
+	for _, value := range a.named(commandNames, func(plain string) bool { return call.IsCommandName(plain) || plain == "chars" }) {
+		if words := wordsOf(value); words != nil {
+			return commandLine(strings.Join(words, " "))
 		}
 	}
 	return ""
+}
+
+// named returns the values of the members with these names, in this order, and then of the other members
+// whose normalized name fits.
+func (a arguments) named(names []string, fits func(plain string) bool) (list []json.RawMessage) {
+	for _, name := range names {
+		if value, ok := a.exact[name]; ok {
+			list = append(list, value)
+		}
+	}
+	for _, name := range a.names {
+		if plain := call.NormalizeName(name); fits(plain) {
+			list = append(list, a.values[plain])
+		}
+	}
+	return list
 }
 
 // wordsOf returns the words of a command; a command line is one word.
@@ -80,16 +107,12 @@ func wordsOf(raw json.RawMessage) []string {
 
 // path returns the path that a call is about.
 func (a arguments) path() string {
-	for _, name := range a.names {
-		plain := call.NormalizeName(name)
-		if !call.IsPathName(plain) {
-			continue
-		}
-		if text, ok := stringOf(a.values[plain]); ok && text != "" {
+	for _, value := range a.named(pathNames, call.IsPathName) {
+		if text, ok := stringOf(value); ok && text != "" {
 			return text
 		}
 		var list []string
-		if json.Unmarshal(a.values[plain], &list) == nil && len(list) == 1 {
+		if json.Unmarshal(value, &list) == nil && len(list) == 1 {
 			return list[0]
 		}
 	}

@@ -76,6 +76,12 @@ func TestOf(t *testing.T) {
 		"list of arguments":        {"deploy", `["prod"]`, "Call deploy"},
 		"broken arguments":         {"deploy", `{"env":"prod"`, "Call deploy env prod"},
 		"doubled argument":         {"Read", `{"file_path":"a","filePath":"b"}`, "Read a"},
+		"argument given twice":     {"Bash", `{"command":"ls","command":"./evil.sh"}`, "Run ./evil.sh"},
+		"command in capitals":      {"Bash", `{"Command":"ls","command":"./evil.sh"}`, "Run ./evil.sh"},
+		"command then capitals":    {"Bash", `{"command":"./evil.sh","COMMAND":"ls"}`, "Run ./evil.sh"},
+		"two names of the command": {"Bash", `{"script":"ls","command":"./evil.sh"}`, "Run ./evil.sh"},
+		"path in capitals":         {"Write", `{"File_Path":"a.md","file_path":"x.sh","content":"1"}`, "Write x.sh 1 line"},
+		"url in capitals":          {"WebFetch", `{"Url":"https://a.example","url":"https://b.example"}`, "Fetch https://b.example"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Of(c.tool, json.RawMessage(c.arguments), cwd)

@@ -15,6 +15,7 @@ import (
 
 var (
 	duplicateKey     = rule{"obfuscated", high, "It contains the same argument twice. Which value applies depends on the parser."}
+	secondName       = rule{"obfuscated", high, "It contains the same argument under two names. Which one applies depends on the agent."}
 	tooManyArguments = rule{"unreadable", high, "It has more arguments than the rules can check. Read it carefully yourself."}
 )
 
@@ -29,11 +30,12 @@ type argument struct {
 
 // argumentReader traverses the JSON arguments of a call and passes each string to a callback.
 type argumentReader struct {
-	dec            *jsontext.Decoder
-	tokens         int
-	onString       func(a argument)
-	onList         func(name string, texts []*shell.Source) // the strings of an array
-	onDuplicateKey func(at string)                          // the object at this pointer has a duplicate member name
+	dec      *jsontext.Decoder
+	kind     call.Kind
+	tokens   int
+	onString func(a argument)
+	onList   func(name string, texts []*shell.Source) // the strings of an array
+	onRepeat func(found rule, at string)              // the object at this pointer has an argument more than once
 }
 
 var errTooManyArguments = errors.New("too many arguments")
@@ -61,15 +63,20 @@ func (r *argumentReader) readValue(name, at string) (*shell.Source, error) {
 }
 
 func (r *argumentReader) readObject(at string) error {
-	seen := map[string]bool{}
+	seen, spelled := map[string]bool{}, map[string]bool{} // by exact and by normalized name
 	for r.dec.PeekKind() != '}' {
 		key, err := r.dec.ReadToken()
 		if err != nil {
 			return err
 		}
 		name := key.String()
-		if seen[name] {
-			r.onDuplicateKey(at)
+		switch plain := call.NormalizeName(name); {
+		case seen[name]:
+			r.onRepeat(duplicateKey, at)
+		case spelled[plain] && (at == "" || call.IsCommandName(plain) || call.IsPathName(plain)):
+			r.onRepeat(secondName, at)
+		default:
+			spelled[plain] = true
 		}
 		seen[name] = true
 		text, err := r.readValue(name, shell.ChildPointer(at, name))
@@ -80,8 +87,31 @@ func (r *argumentReader) readObject(at string) error {
 			r.onString(argument{name, text})
 		}
 	}
+	if at == "" && r.hasSynonyms(spelled) {
+		r.onRepeat(secondName, at)
+	}
 	_, err := r.dec.ReadToken()
 	return err
+}
+
+// hasSynonyms reports whether more than one of the normalized names is the command that a shell tool
+// runs, or the file that a tool reads or writes. A destination goes with another path.
+func (r *argumentReader) hasSynonyms(names map[string]bool) bool {
+	is := call.IsPathName
+	switch r.kind {
+	case call.Shell, call.PowerShell, call.Cmd:
+		is = call.IsCommandName
+	case call.Read, call.Write:
+	default:
+		return false
+	}
+	count := 0
+	for name := range names {
+		if is(name) && name != "destination" && name != "dest" {
+			count++
+		}
+	}
+	return count > 1
 }
 
 func (r *argumentReader) readArray(name, at string) error {
@@ -128,10 +158,11 @@ func (a *assessor) assessCall(tool string, arguments json.RawMessage) {
 	a.assessToolName(tool, k)
 	a.enterCallDir(k, arguments)
 	// Invalid UTF-8 and duplicate names must not end the assessment, so the decoder allows both.
-	r := &argumentReader{dec: jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	dec := jsontext.NewDecoder(bytes.NewReader(arguments), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	r := &argumentReader{dec: dec, kind: k}
 	r.onString = func(arg argument) { a.assessArgument(k, arg) }
 	r.onList = func(name string, texts []*shell.Source) { a.assessList(k, name, texts) }
-	r.onDuplicateKey = func(at string) { a.add(duplicateKey, (&shell.Source{Pointer: at}).Slice(0, 0)) }
+	r.onRepeat = func(found rule, at string) { a.add(found, (&shell.Source{Pointer: at}).Slice(0, 0)) }
 	text, err := r.readValue("", "")
 	if text != nil {
 		a.assessArgument(k, argument{"", text})
