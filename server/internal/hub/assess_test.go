@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/redact"
 )
 
@@ -65,6 +66,36 @@ func TestAssessCall_ReportsRiskAndFindings(t *testing.T) {
 			require.Empty(t, st.Findings, c.name)
 		}
 	}
+}
+
+// TestAssessCall_ReadsPayloadByExactNames: an agent reads its members by their exact names, and the last of
+// equal ones.
+func TestAssessCall_ReadsPayloadByExactNames(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	for payload, want := range map[string]struct{ intent, code string }{
+		`{"tool_name":"Bash","tool_input":{"command":"./evil.sh"},"Tool_Input":{"command":"ls"}}`:        {"Run ./evil.sh", "obfuscated"},
+		`{"tool_name":"Bash","TOOL_NAME":"Read","tool_input":{"command":"./evil.sh"}}`:                   {"Run ./evil.sh", "obfuscated"},
+		`{"tool_name":"Bash","tool_input":{"command":"ls"},"tool_input":{"command":"./evil.sh"}}`:        {"Run ./evil.sh", "obfuscated"},
+		`{"tool_name":"Bash","tool_input":{"command":"./evil.sh"},"cwd":"/srv/a","CWD":"/srv/b"}`:        {"Run ./evil.sh", "obfuscated"},
+		`{"tool_name":"Bash","tool_input":{"Command":"ls","command":"./evil.sh"},"cwd":"/srv/a"}`:        {"Run ./evil.sh", "obfuscated"},
+		`{"tool_name":"Bash","toolName":"Read","tool_input":{"command":"./evil.sh"}}`:                    {"Run ./evil.sh", "obfuscated"},
+		`{"tool_name":"Bash","tool_input":{"command":"./evil.sh"},"message":"a","Message":"b"}`:          {"Run ./evil.sh", ""},
+		`{"tool_name":"Bash","tool_input":{"command":"./evil.sh"},"tool_response":{"tool_name":"Read"}}`: {"Run ./evil.sh", ""},
+	} {
+		st := h.postedStatus(questionEvent(plainQuestion, payload))
+		require.Equal(t, want.intent, intent.String(st.Intent), payload)
+		if want.code == "" {
+			require.Empty(t, st.Findings, payload)
+			continue
+		}
+		require.Equal(t, want.code, st.Findings[0].Code, payload)
+		require.Equal(t, schema.HighRisk, st.Risk, payload)
+		require.Equal(t, schema.ClassRisky, st.Class, payload)
+	}
+	require.Nil(t, h.postedStatus(questionEvent(plainQuestion, `{"Tool_Name":"Bash","Tool_Input":{"command":"ls"}}`)).Findings)
+	st := h.postedStatus(questionEvent(questionAbout(`{"name":"Bash","arguments":{"command":"ls"}}`, ""), `{"tool_name":"Bash","Tool_Name":"Read"}`))
+	require.Empty(t, st.Findings, "the question names the call")
 }
 
 func TestFindings_StayAfterResponse(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -83,13 +84,16 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r inbox.HitlReq
 		Awaiting: nonNil(st.Awaiting), Votes: nonNil(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,
 		Outcome: st.Outcome, Source: st.Source, Reason: st.Reason,
 	}
-	var agent struct {
-		ID    string `json:"agent_id"`
-		Type  string `json:"agent_type"`
-		Model string `json:"model_name"`
-	}
-	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &agent) // members of the wrong type count as absent
-	r.AgentID, r.AgentType, r.ModelName = agent.ID, agent.Type, agent.Model
+	digest.EachMember(slices.Concat([]byte("{"), e.Envelope, []byte("}")), func(name string, value []byte) {
+		switch name {
+		case "agent_id":
+			r.AgentID = digest.StringValue(value)
+		case "agent_type":
+			r.AgentType = digest.StringValue(value)
+		case "model_name":
+			r.ModelName = digest.StringValue(value)
+		}
+	})
 	if c, ok := question.CallOf(e, &q); ok && (r.ToolCall == nil || r.ToolCall.ArgumentsRef != "") {
 		r.ToolCall = &schema.ToolCall{Name: c.Name, Arguments: c.Arguments}
 	}

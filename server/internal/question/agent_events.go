@@ -2,7 +2,6 @@ package question
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -27,22 +26,17 @@ const (
 )
 
 // HookFacts holds the members of a hook event that identify its agent, call and prompt.
-type HookFacts struct {
-	Agent     string `json:"agent"`
-	AgentID   string `json:"agent_id"`
-	ToolUseID string `json:"tool_use_id"`
-	PromptID  string `json:"prompt_id"`
-}
+type HookFacts struct{ Agent, AgentID, ToolUseID, PromptID string }
 
 // HookFactsOf reads the members from the event itself, or else from the hook's payload.
 // Members of the wrong type count as absent.
 func HookFactsOf(e *store.Event) HookFacts {
-	var envelope, payload HookFacts
-	_ = json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope)
-	_ = json.Unmarshal(e.Payload, &payload)
+	names := []string{"agent", "agent_id", "tool_use_id", "prompt_id"}
+	envelope, _ := payloadMembers(slices.Concat([]byte("{"), e.Envelope, []byte("}")), names...)
+	payload, _ := payloadMembers(e.Payload, names...)
 	return HookFacts{
-		Agent: envelope.Agent, AgentID: cmp.Or(envelope.AgentID, payload.AgentID),
-		ToolUseID: cmp.Or(envelope.ToolUseID, payload.ToolUseID), PromptID: payload.PromptID,
+		Agent: textOf(envelope["agent"]), AgentID: cmp.Or(textOf(envelope["agent_id"]), textOf(payload["agent_id"])),
+		ToolUseID: cmp.Or(textOf(envelope["tool_use_id"]), textOf(payload["tool_use_id"])), PromptID: textOf(payload["prompt_id"]),
 	}
 }
 

@@ -1,6 +1,7 @@
 package question
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/risk"
+	riskcall "github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -21,35 +23,78 @@ type Call struct {
 	Name      string
 	Arguments json.RawMessage
 	Cwd       string
+	// IsAmbiguous is set if the payload names the tool, the arguments or the directory more than once,
+	// and nothing but the payload names the call.
+	IsAmbiguous bool
 }
 
 // CallOf returns the call that the question q of an event is about, from the question itself
 // or the hook's payload. ok is false if there is none.
 func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c Call, ok bool) {
-	var hook struct {
-		Name      string          `json:"tool_name"`
-		Arguments json.RawMessage `json:"tool_input"`
-		CamelName string          `json:"toolName"`
-		CamelArgs json.RawMessage `json:"toolArgs"`
-		Cwd       string          `json:"cwd"`
+	hook, repeated := payloadMembers(e.Payload, "tool_name", "toolName", "tool_input", "toolArgs", "cwd")
+	c = Call{
+		Name: cmp.Or(textOf(hook["tool_name"]), textOf(hook["toolName"]), e.Tool), Cwd: textOf(hook["cwd"]),
+		Arguments: json.RawMessage(hook["tool_input"]), IsAmbiguous: repeated,
 	}
-	_ = json.Unmarshal(e.Payload, &hook) // members of the wrong type count as absent
-	c = Call{Name: cmp.Or(hook.Name, hook.CamelName, e.Tool), Arguments: hook.Arguments, Cwd: hook.Cwd}
 	if c.Arguments == nil {
-		c.Arguments = hook.CamelArgs
+		c.Arguments = json.RawMessage(hook["toolArgs"])
 	}
 	if strings.HasPrefix(e.Tool, "mcp__") { // the hook knows the server, which the agent's own name can lack
 		c.Name = e.Tool
 	}
 	if q.ToolCall != nil {
-		call := *q.ToolCall
-		_ = call.ResolveArguments(e.Payload, e.Tool) // checked when it was posted
-		c.Name, c.Arguments = call.Name, call.Arguments
+		stated := *q.ToolCall
+		_ = stated.ResolveArguments(e.Payload, e.Tool) // checked when it was posted
+		c.Name, c.Arguments, c.IsAmbiguous = stated.Name, stated.Arguments, false
 	}
 	if q.Context != nil && q.Context.Cwd != "" {
 		c.Cwd = q.Context.Cwd
 	}
 	return c, c.Name != "" && (len(c.Arguments) > 0 || q.ToolCall != nil)
+}
+
+// payloadMembers returns the members of a JSON object that have exactly these names; of equal ones the
+// last, as agents read them. encoding/json would also take Tool_Input for tool_input, and the hub would
+// judge another call than the agent runs. repeated reports whether a name occurs twice, or in a second
+// spelling.
+func payloadMembers(object []byte, names ...string) (members map[string]jsontext.Value, repeated bool) {
+	members = map[string]jsontext.Value{}
+	seen := map[string]bool{} // by normalized name
+	for _, name := range names {
+		seen[riskcall.NormalizeName(name)] = false
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if start, err := dec.ReadToken(); err != nil || start.Kind() != '{' {
+		return members, false
+	}
+	for dec.PeekKind() == '"' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			break
+		}
+		name := token.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		plain := riskcall.NormalizeName(name)
+		before, wanted := seen[plain]
+		if !wanted {
+			continue
+		}
+		repeated, seen[plain] = repeated || before, true
+		if slices.Contains(names, name) {
+			end := int(dec.InputOffset())
+			members[name] = object[end-len(value) : end : end]
+		}
+	}
+	return members, repeated
+}
+
+// textOf returns a JSON string, or an empty one for any other value.
+func textOf(value jsontext.Value) (text string) {
+	_ = json.Unmarshal(value, &text)
+	return text
 }
 
 // Hash identifies the call by tool and arguments, independent of member order.
@@ -79,10 +124,18 @@ func (c *Call) isRedacted() bool {
 func (c *Call) assess(st *schema.Status, q *schema.HumanInTheLoop) {
 	a := risk.Assess(c.Name, c.Arguments, c.Cwd)
 	st.Class, st.Findings = a.Class, a.Findings
-	st.Risk = risk.Highest(q.Risk, a.Findings)
+	if c.IsAmbiguous {
+		st.Class, st.Findings = schema.ClassRisky, append([]schema.Finding{ambiguousCallFinding}, a.Findings...)
+	}
+	st.Risk = risk.Highest(q.Risk, st.Findings)
 	if q.Type == schema.Permission {
 		st.Intent = new(intent.Of(c.Name, c.Arguments, c.Cwd))
 	}
+}
+
+// ambiguousCallFinding is reported for a payload that names a part of its call more than once.
+var ambiguousCallFinding = schema.Finding{
+	Code: "obfuscated", Risk: schema.HighRisk, Text: "The hook's payload names the tool, its arguments or its directory more than once.",
 }
 
 // redactedCommandFinding is reported for a command that is disguised as a secret.

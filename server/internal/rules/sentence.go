@@ -64,11 +64,10 @@ func callExcerpt(call *Call) string {
 	if call == nil || len(call.Arguments) == 0 {
 		return ""
 	}
-	var of struct {
-		Command string `json:"command"`
-	}
-	if json.Unmarshal(call.Arguments, &of) == nil && of.Command != "" {
-		return " (" + truncate(strconv.Quote(of.Command)) + ")"
+	var members map[string]json.RawMessage // a struct would also take Command for command
+	var command string
+	if json.Unmarshal(call.Arguments, &members) == nil && json.Unmarshal(members["command"], &command) == nil && command != "" {
+		return " (" + truncate(strconv.Quote(command)) + ")"
 	}
 	quoted := strconv.Quote(string(call.Arguments))
 	return " (" + truncate(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)) + ")"

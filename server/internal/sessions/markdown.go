@@ -142,20 +142,19 @@ func appendReportEvent(dst []byte, e *store.Event) []byte {
 	if f.Error != "" {
 		dst = appendFenced(dst, "", f.Error)
 	}
-	var payload struct {
-		Prompt  any             `json:"prompt"`
-		Said    any             `json:"last_assistant_message"`
-		Input   json.RawMessage `json:"tool_input"`
-		Message any             `json:"message"`
-	}
-	_ = json.Unmarshal(e.Payload, &payload) // absent members are not shown
-	for _, value := range []any{payload.Prompt, payload.Said, payload.Message} {
-		if text, ok := value.(string); ok && text != "" {
-			dst = appendFenced(dst, "", text)
+	var input []byte
+	digest.EachMember(e.Payload, func(name string, value []byte) { // absent members are not shown
+		switch name {
+		case "prompt", "last_assistant_message", "message":
+			if text := digest.StringValue(value); text != "" {
+				dst = appendFenced(dst, "", text)
+			}
+		case "tool_input":
+			input = bytes.Clone(value)
 		}
-	}
-	if payload.Input != nil && f.Kind != digest.ToolEnd {
-		dst = appendFencedJSON(dst, payload.Input)
+	})
+	if input != nil && f.Kind != digest.ToolEnd {
+		dst = appendFencedJSON(dst, input)
 	}
 	if e.Question != nil {
 		dst = appendDecision(dst, e)

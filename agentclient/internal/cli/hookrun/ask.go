@@ -226,11 +226,9 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 func (h *hookRun) conversation(c *hook.Call) transcript.Messages {
 	path := c.Event.AgentTranscriptPath
 	if c.Event.AgentID == "" && path == "" {
-		var payload struct {
-			Path string `json:"transcript_path"`
-		}
+		var payload map[string]json.RawMessage
 		_ = json.Unmarshal(c.Event.Payload, &payload) // without a path, there are no messages
-		path = payload.Path
+		_ = json.Unmarshal(payload["transcript_path"], &path)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
 	defer cancel()
