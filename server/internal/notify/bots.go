@@ -99,7 +99,7 @@ func (n *Notifier) sendByBot(ctx context.Context, c *store.Channel, m *message) 
 		return err
 	}
 	if m.question == 0 {
-		err = bot.SendText(ctx, m.plain(verbatim))
+		err = bot.SendText(ctx, m.plain(verbatim, maxBodyChars))
 	} else {
 		err = n.sendRequest(ctx, bot, m)
 	}
@@ -118,7 +118,7 @@ func (n *Notifier) sendRequest(ctx context.Context, bot *chat.Bot, m *message) e
 	if err != nil {
 		return err
 	}
-	out := chat.Message{Notice: m.id, Question: q, Headline: m.headline(), Footer: strings.TrimSpace(m.footer(verbatim)), Plain: m.plain(verbatim)}
+	out := chat.Message{Notice: m.id, Question: q, Headline: m.headline(), Footer: strings.TrimSpace(m.footer(verbatim)), Plain: m.plain(verbatim, maxBodyChars)}
 	if m.onlyOn == "" {
 		out.Link = m.url
 	}

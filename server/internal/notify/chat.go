@@ -33,7 +33,10 @@ func (n *Notifier) sendChat(ctx context.Context, c *store.Channel, m *message) e
 	if err := n.protect(ctx, service); err != nil {
 		return err
 	}
-	params := types.Params{}
+	params, limit := types.Params{}, maxBodyChars
+	if c.Kind == "pushover" {
+		limit = maxPushoverChars
+	}
 	switch c.Kind {
 	case "ntfy", "gotify", "pushover":
 		params["title"] = m.headline()
@@ -41,7 +44,7 @@ func (n *Notifier) sendChat(ctx context.Context, c *store.Channel, m *message) e
 	if c.Kind == "ntfy" && m.onlyOn == "" {
 		params["click"] = m.url
 	}
-	return service.Send(m.plain(escapers[c.Kind]), &params)
+	return service.Send(m.plain(escapers[c.Kind], limit), &params)
 }
 
 // protect makes a service connect through the guard.

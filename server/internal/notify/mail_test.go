@@ -166,15 +166,15 @@ func TestParseMailURL(t *testing.T) {
 func TestMessage_MentionsLoopbackURL(t *testing.T) {
 	t.Parallel()
 	m := &message{app: "shop", text: "?", url: "http://127.0.0.1:4000/r/1", onlyOn: "laptop", kind: schema.NotificationCreated, createdAt: time.Now()}
-	require.Contains(t, m.plain(verbatim), "-public-url")
-	require.Contains(t, m.plain(verbatim), "Open Hookback on laptop.")
-	require.NotContains(t, m.plain(verbatim), m.url, "a link that opens on no other device")
+	require.Contains(t, m.plain(verbatim, maxBodyChars), "-public-url")
+	require.Contains(t, m.plain(verbatim, maxBodyChars), "Open Hookback on laptop.")
+	require.NotContains(t, m.plain(verbatim, maxBodyChars), m.url, "a link that opens on no other device")
 	webhook, err := m.webhookBody()
 	require.NoError(t, err)
 	require.Contains(t, string(webhook), `"onlyOn":"laptop"`, "programs of that machine can use the link")
 	m.onlyOn = ""
-	require.NotContains(t, m.plain(verbatim), "-public-url")
-	require.Contains(t, m.plain(verbatim), m.url)
+	require.NotContains(t, m.plain(verbatim, maxBodyChars), "-public-url")
+	require.Contains(t, m.plain(verbatim, maxBodyChars), m.url)
 	webhook, err = m.webhookBody()
 	require.NoError(t, err)
 	require.NotContains(t, string(webhook), "onlyOn")

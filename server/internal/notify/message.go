@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -15,19 +16,27 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
-	"github.com/hookback/hookback/server/internal/intent"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 const (
-	// maxTextChars limits the question's text in a message.
+	// maxTextChars limits the text of a message that is not about a request.
 	maxTextChars = 600
 	// maxSubjectChars limits the question's text in a title or subject.
 	maxSubjectChars = 80
-	// maxIntentChars limits the summary of a call.
-	maxIntentChars = 240
 	// maxNameChars limits names of agents and channels.
 	maxNameChars = 60
+	// maxPathChars limits a working directory.
+	maxPathChars = 200
+	// maxCommitChars is the length of the longest name of a Git commit.
+	maxCommitChars = 64
+	// placeChars is left in a message for what follows the call: place and question.
+	placeChars = 400
+
+	// maxBodyChars limits a message about a request, apart from title and footer. maxMailChars is for mail,
+	// and maxPushoverChars for Pushover, which refuses more than 1024 characters in all.
+	maxBodyChars, maxMailChars, maxPushoverChars = 1500, 20_000, 750
 )
 
 // message is the content of a notification. Its text is raw; each channel escapes it for
@@ -41,8 +50,8 @@ type message struct {
 	person    string
 	email     string
 
-	app, session, text, tool string // from the agent: untrusted
-	intent                   string // summary of the call by the hub; empty: no call
+	app, session, text, tool string       // from the agent: untrusted
+	about                    buttons.Text // zero: the message is not about a request, or shows no details
 	risk                     schema.Risk
 	questionKind             schema.Kind
 	deadline                 time.Time
@@ -67,9 +76,7 @@ func (n *Notifier) message(ctx context.Context, notification *store.Notification
 	if q.hitl.ToolCall != nil {
 		m.tool = q.hitl.ToolCall.Name
 	}
-	if q.status.Intent != nil {
-		m.intent = intent.String(q.status.Intent)
-	}
+	m.about = buttons.TextOf(&buttons.Question{Question: q.Question, Ask: q.hitl, Status: q.status})
 	if m.risk == "" {
 		m.risk = q.hitl.Risk
 	}
@@ -85,7 +92,7 @@ func (m *message) brief() *message {
 		return m
 	}
 	short := *m
-	short.session, short.text, short.tool, short.intent = "", "", "", ""
+	short.session, short.text, short.tool, short.about = "", "", "", buttons.Text{}
 	return &short
 }
 
@@ -127,24 +134,41 @@ func (m *message) subject() string {
 	if m.isTest {
 		return m.headline()
 	}
-	subject := singleLine(cmp.Or(m.intent, m.text), maxSubjectChars)
+	subject := singleLine(cmp.Or(m.about.Heading, m.text), maxSubjectChars)
 	if subject == "" {
 		return m.headline()
 	}
 	return m.headline() + ": " + subject
 }
 
-// plain returns the message as plain text. clean escapes text for the channel's markup.
-func (m *message) plain(clean func(string) string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", clean(m.headline()), clean(multiLine(m.text, maxTextChars)))
-	if m.intent != "" {
-		fmt.Fprintf(&b, "\nCall: %s", clean(singleLine(m.intent, maxIntentChars)))
-	} else if m.tool != "" {
-		fmt.Fprintf(&b, "\nTool: %s", clean(singleLine(m.tool, maxNameChars)))
+// plain returns the message as plain text with at most limit characters of details. clean escapes text for
+// the channel's markup.
+func (m *message) plain(clean func(string) string, limit int) string {
+	body := multiLine(m.text, maxTextChars)
+	if m.about != (buttons.Text{}) {
+		body = m.request(limit)
 	}
-	b.WriteString(m.footer(clean))
-	return strings.ReplaceAll(b.String(), "\n\n\n", "\n\n")
+	text := clean(m.headline()) + "\n\n" + clean(body) + "\n" + m.footer(clean)
+	return strings.ReplaceAll(text, "\n\n\n", "\n\n")
+}
+
+// request returns the call, where it runs, and last what the agent says.
+func (m *message) request(limit int) string {
+	var parts []string
+	if call := multiLine(m.about.Heading+"\n\n"+m.about.Call, math.MaxInt); call != "" {
+		if most := limit - placeChars; utf8.RuneCountInString(call) > most {
+			call = truncate(call, most) + "\nThis is not the whole call. Open the request to see it."
+		}
+		parts = append(parts, call)
+	}
+	place := m.about
+	place.Directory = singleLine(place.Directory, maxPathChars)
+	place.Branch, place.Commit = singleLine(place.Branch, maxNameChars), singleLine(place.Commit, maxCommitChars)
+	if lines := place.Place(); lines != "" {
+		parts = append(parts, lines)
+	}
+	place.Question = singleLine(place.Question, buttons.MaxQuestionChars)
+	return truncate(strings.Join(append(parts, place.Asks()), "\n\n"), limit)
 }
 
 // footer returns risk, deadline and link, after line breaks.

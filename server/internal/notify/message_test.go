@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
+	"github.com/hookback/hookback/server/internal/notify/notifytest"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -19,9 +21,12 @@ func TestMessage_EscapesAgentText(t *testing.T) {
 	t.Parallel()
 	hostile := "<!channel> <https://evil.example|approve> @everyone [yes](https://evil.example) **bold** `x`\x00\x1b[31m\u202e\u200b end"
 	for kind, clean := range escapers {
-		m := &message{app: hostile, text: hostile, tool: hostile, risk: "high", kind: schema.NotificationCreated, url: "https://hub.example.com/r/1"}
-		text := m.plain(clean)
-		require.Equal(t, 1, strings.Count(text, "://"), "%s: the hub's own link is the only one: %s", kind, text)
+		about := buttons.Text{Heading: hostile, Call: hostile, Directory: hostile, Branch: hostile, Commit: hostile, Diff: hostile, Question: hostile}
+		m := &message{app: hostile, about: about, risk: "high", kind: schema.NotificationCreated, url: "https://hub.example.com/r/1"}
+		text := m.plain(clean, maxBodyChars)
+		m.about, m.text, m.isAlert = buttons.Text{}, hostile, true
+		text += m.plain(clean, maxBodyChars)
+		require.Equal(t, 2, strings.Count(text, "://"), "%s: the hub's own link is the only one: %s", kind, text)
 		for _, h := range "\x00\x1b\u202e" {
 			require.NotContains(t, text, string(h), kind)
 		}
@@ -49,11 +54,70 @@ func TestMessage_TruncatesAgentText(t *testing.T) {
 	require.NotContains(t, m.subject(), "\r")
 	require.NotContains(t, m.headline(), "\n")
 	require.Less(t, len([]rune(m.subject())), maxSubjectChars+maxNameChars+40)
-	require.Less(t, len([]rune(m.plain(verbatim))), maxTextChars+200)
-	require.Contains(t, m.plain(verbatim), "line\ntwo three")
+	require.Less(t, len([]rune(m.plain(verbatim, maxBodyChars))), maxTextChars+200)
+	require.Contains(t, m.plain(verbatim, maxBodyChars), "line\ntwo three")
+	m.about = buttons.Text{Heading: "Run " + long, Call: long, Directory: long, Branch: long, Commit: long, Question: long}
+	require.Less(t, len([]rune(m.plain(verbatim, maxPushoverChars))), 1024, "Pushover refuses a longer message")
+	require.Contains(t, m.plain(verbatim, maxPushoverChars), "This is not the whole call. Open the request to see it.\n\nDirectory: ")
 	require.Equal(t, "a b", singleLine("  a \t\n b ", 10))
 	require.Equal(t, "abc…", truncate("abcdef", 4))
 	require.Equal(t, "x", singleLine("\xff\xfe x", 10))
+}
+
+// TestMessage_ShowsCallFirst: in every kind of message the call comes before the agent's own words, with its
+// directory, branch and commit, and no empty lines push it away.
+func TestMessage_ShowsCallFirst(t *testing.T) {
+	t.Parallel()
+	mailServer, plain, b := startMailServer(t), startServer(t), newTestBrowser(t)
+	bot, workspace := notifytest.NewTelegram(t), notifytest.NewSlack(t)
+	h := &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, botAPI: bot.URL, slackAPI: workspace.URL}
+	h.start()
+	t.Cleanup(func() { h.stop() })
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	h.addChannel(plain.ntfyURL("team"))
+	h.addChannel("telegram://" + bot.Token + "@telegram?chats=1001")
+	h.addChannel(workspace.Address("C123"))
+	require.NoError(t, h.Subscribe(t.Context(), "ada", b.subscription()))
+	require.NoError(t, h.Store.SetNotificationSettings(t.Context(), "ada", schema.NotificationSettings{AnswerByPush: true}))
+	ask := func(command string) (texts map[string]string, buttons int) {
+		before := len(plain.requests())
+		id := h.askQuestion("Is the sky blue?"+strings.Repeat("\n", 60)+"Say yes.",
+			`"toolCall":{"name":"Bash","arguments":{"command":"`+command+`"}}`,
+			`"context":{"cwd":"/home/dev/shop","branch":"main","commit":"ff4c8f2bff4c8f2bff4c8f2bff4c8f2bff4c8f2b"}`)
+		h.requireNotifications(id, "asked ada sent", "asked  sent", "asked  sent", "asked  sent", "asked ada sent")
+		mails, telegrams, slacks := mailServer.messages(), bot.Messages(), workspace.Messages()
+		pushed := b.decrypt(t, len(b.server.requests())-1)
+		texts = map[string]string{
+			"mail": mails[len(mails)-1].text, "ntfy": plain.requests()[before], "telegram": telegrams[len(telegrams)-1].Text, "slack": slacks[len(slacks)-1].Text,
+		}
+		if pushed.Token != "" {
+			texts["push"] = pushed.Text
+		}
+		return texts, len(telegrams[len(telegrams)-1].Buttons) + len(slacks[len(slacks)-1].Buttons)
+	}
+	texts, offered := ask("git push origin main")
+	require.Len(t, texts, 5)
+	require.Equal(t, 4, offered)
+	for name, text := range texts {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+		at := -1
+		for _, part := range []string{
+			"Run git push origin main", `"command": "git push origin main"`, "Directory: /home/dev/shop", "Branch: main", "Commit: ff4c8f2b", "The agent asks: Is the sky blue? Say yes.",
+		} {
+			next := strings.Index(text, part)
+			require.Greater(t, next, at, "%s: %q in %s", name, part, text)
+			at = next
+		}
+		require.NotContains(t, text, "\n\n\n", name)
+	}
+	texts, offered = ask("git push origin " + strings.Repeat("x", 3000))
+	require.Len(t, texts, 4, "no push message with buttons")
+	require.Zero(t, offered)
+	for name, text := range texts {
+		require.Less(t, strings.Index(text, "Run git push origin"), strings.Index(text, "The agent asks: "), name)
+		require.Contains(t, text, "Directory: /home/dev/shop", name)
+		require.Equal(t, name != "mail", strings.Contains(text, "This is not the whole call."), name)
+	}
 }
 
 func TestChannel_HidesSecrets(t *testing.T) {

@@ -127,7 +127,7 @@ func TestPush_OffersAnswers(t *testing.T) {
 	id := h.askQuestion("May I deploy?")
 	h.requireNotifications(id, "asked ada sent")
 	m := b.decrypt(t, 0)
-	require.Equal(t, "May I deploy?", m.Text)
+	require.Equal(t, "The agent asks: May I deploy?", m.Text)
 	require.NotEmpty(t, m.Token)
 
 	for _, cookie := range []string{"", "cookie of grace"} {
@@ -153,6 +153,7 @@ func TestPush_OffersNoAnswerUnlessShownAndHarmless(t *testing.T) {
 		"high risk":      `"risk":"high"`,
 		"needs a reason": `"reasonRequired":"deny"`,
 		"too long":       `"toolCall":{"name":"Bash","arguments":{"command":"` + strings.Repeat("x", 1600) + `"}}`,
+		"long change":    `"context":{"diff":"+` + strings.Repeat("x", 1600) + `"}`,
 		"hidden text":    `"toolCall":{"name":"Bash","arguments":{"command":"ls \u202e/"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

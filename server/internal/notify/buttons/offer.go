@@ -6,13 +6,10 @@
 package buttons
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -71,8 +68,7 @@ const (
 
 // Offer is the content of a message about a question.
 type Offer struct {
-	// Text is the question and the complete call, as the agent sent them; empty if the message must
-	// not offer an answer.
+	// Text is Text.String of the question; empty if the message must not offer an answer.
 	Text    string
 	Buttons []Button
 	// CanReply is set if the question can be answered by a text.
@@ -93,14 +89,13 @@ func OfferFor(q *Question, limits Limits) Offer {
 	if why := refusal(q, limits); why != "" {
 		return Offer{Refused: why}
 	}
-	text, err := fullText(q)
+	about := TextOf(q)
+	text := about.String()
 	switch {
-	case err != nil:
-		return Offer{Refused: "its call can't be shown as text"}
+	case about.problem != "":
+		return Offer{Refused: about.problem}
 	case utf8.RuneCountInString(text) > limits.MaxChars:
 		return Offer{Refused: "it is too long for a message"}
-	case !isPlain(text):
-		return Offer{Refused: "it contains characters that can't be seen"}
 	}
 	offer := Offer{Text: text}
 	switch q.Ask.Type {
@@ -161,95 +156,6 @@ func refusal(q *Question, limits Limits) string {
 		}
 	}
 	return ""
-}
-
-// fullText returns the question and its whole call.
-func fullText(q *Question) (string, error) {
-	var b strings.Builder
-	b.WriteString(q.Ask.Question)
-	call, ok := question.CallOf(&q.Event, &q.Ask)
-	if !ok {
-		return b.String(), nil
-	}
-	arguments := call.Arguments
-	if q.Status.Edited != nil {
-		arguments = q.Status.Edited.Arguments
-	}
-	fmt.Fprintf(&b, "\n\n%s", call.Name)
-	if len(arguments) == 0 {
-		return b.String(), nil
-	}
-	if err := checkStrings(arguments); err != nil {
-		return "", err
-	}
-	var shown bytes.Buffer
-	if err := json.Indent(&shown, arguments, "", " "); err != nil {
-		return "", err
-	}
-	b.WriteByte('\n')
-	b.WriteString(unescaped(shown.String()))
-	return b.String(), nil
-}
-
-// unescaped returns a JSON text with <, > and & for their escape sequences, as a person reads them.
-func unescaped(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			b.WriteByte(text[i])
-			continue
-		}
-		if i+6 <= len(text) {
-			if plain, ok := map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}[strings.ToLower(text[i:i+6])]; ok {
-				b.WriteByte(plain)
-				i += 5
-				continue
-			}
-		}
-		b.WriteString(text[i : i+2]) // another escape sequence, such as \\
-		i++
-	}
-	return b.String()
-}
-
-var errHidden = errors.New("a string contains characters that can't be seen")
-
-// checkStrings checks the decoded strings of a JSON text, names included: an escape sequence may
-// stand for a character that the text must not contain.
-func checkStrings(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if s, ok := token.(string); ok && !isPlain(s) {
-			return errHidden
-		}
-	}
-}
-
-// blank are characters without a shape that Unicode does not class as invisible.
-const blank = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-
-// isPlain reports whether a person sees every character of text.
-func isPlain(text string) bool {
-	if !utf8.ValidString(text) {
-		return false
-	}
-	for _, r := range text {
-		switch {
-		case r == ' ' || r == '\n' || r == '\t':
-		case r == utf8.RuneError, !unicode.IsGraphic(r), unicode.IsSpace(r), unicode.Is(unicode.Zs, r),
-			unicode.Is(unicode.Variation_Selector, r), strings.ContainsRune(blank, r):
-			return false
-		}
-	}
-	return true
 }
 
 // Length16 returns the length of text in UTF-16 code units, in which chat services count.

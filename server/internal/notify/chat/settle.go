@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
@@ -12,14 +13,14 @@ import (
 // Outcome is the text of a message after its question was settled.
 type Outcome struct {
 	Headline string // names the agent; empty: the message shows no details
-	Question string // shortened; empty: the message shows no details
+	Question string // buttons.Text, shortened; empty: the message shows no details
 	Result   string // one sentence
 }
 
 // Update replaces the text of a message by an outcome, without buttons.
 type Update func(ctx context.Context, m store.ChatMessage, o Outcome) error
 
-// maxSettledChars limits the question in a message that shows its outcome.
+// maxSettledChars limits the text of a question in a message that shows its outcome.
 const maxSettledChars = 600
 
 func (d *Desk) outcome(q *buttons.Question) Outcome {
@@ -27,7 +28,11 @@ func (d *Desk) outcome(q *buttons.Question) Outcome {
 	if d.IsBrief {
 		return o
 	}
-	o.Headline, o.Question = "Request of "+Label(q.App), q.Ask.Question
+	about := buttons.TextOf(q)
+	o.Headline, o.Question = "Request of "+Label(q.App), about.String()
+	if utf8.RuneCountInString(o.Question) > maxSettledChars {
+		o.Question = about.Short()
+	}
 	if runes := []rune(o.Question); len(runes) > maxSettledChars {
 		o.Question = string(runes[:maxSettledChars-1]) + "…"
 	}

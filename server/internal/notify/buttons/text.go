@@ -1,0 +1,186 @@
+package buttons
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/intent"
+	"github.com/hookback/hookback/server/internal/question"
+)
+
+// MaxQuestionChars is the length of an agent's own words in a message, on one line.
+const MaxQuestionChars = 200
+
+// Text is what a message shows about a question, in the order in which it shows it. The agent's own words
+// come last and on one line, so that they push nothing away.
+type Text struct {
+	Heading   string // the call in the hub's words, on one line; empty: the question is about no call
+	Call      string // the tool and its whole arguments, as they run
+	Directory string // working directory; empty: unknown, like the branch and the commit
+	Branch    string
+	Commit    string
+	Diff      string // the change that the agent attached, whole
+	Question  string // the agent's own words, on one line, shortened
+
+	problem string // why it does not show everything that an answer decides; empty: it does
+}
+
+// TextOf returns the text of a message about a question.
+func TextOf(q *Question) Text {
+	call, isCall := question.CallOf(&q.Event, &q.Ask)
+	t := Text{Directory: call.Cwd, Question: strings.Join(strings.Fields(q.Ask.Question), " ")}
+	if c := q.Ask.Context; c != nil {
+		t.Branch, t.Commit, t.Diff = c.Branch, c.Commit, c.Diff
+	}
+	if isCall {
+		if q.Status.Edited != nil {
+			call.Arguments = q.Status.Edited.Arguments
+		}
+		t.Heading = intent.String(new(intent.Of(call.Name, call.Arguments, call.Cwd)))
+		t.Call, t.problem = wholeCall(call.Name, call.Arguments)
+	}
+	decidesQuestion := !isCall || q.Ask.Type != schema.Permission
+	oneLine := t.Heading + call.Name + t.Directory + t.Branch + t.Commit
+	switch {
+	case t.problem != "":
+	case !isPlain(oneLine + t.Call + t.Diff + q.Ask.Question), strings.ContainsAny(oneLine, "\n\t"):
+		t.problem = "it contains characters that can't be seen"
+	case decidesQuestion && utf8.RuneCountInString(t.Question) > MaxQuestionChars:
+		t.problem = "its question is too long for a message"
+	}
+	if runes := []rune(t.Question); len(runes) > MaxQuestionChars {
+		t.Question = string(runes[:MaxQuestionChars-1]) + "…"
+	}
+	return t
+}
+
+// String returns the whole text.
+func (t *Text) String() string {
+	diff := t.Diff
+	if diff != "" { // indented, so that no line of it looks like one of the message
+		diff = "Change:\n " + strings.ReplaceAll(strings.TrimRight(diff, "\n"), "\n", "\n ")
+	}
+	return joinParts(t.Heading, t.Call, t.Place(), diff, t.Asks())
+}
+
+// Short returns the text without arguments and change.
+func (t *Text) Short() string { return joinParts(t.Heading, t.Place(), t.Asks()) }
+
+// Place returns the directory, the branch and the commit as far as they are known, each in a line.
+func (t *Text) Place() string {
+	var lines []string
+	for _, part := range [][2]string{{"Directory: ", t.Directory}, {"Branch: ", t.Branch}, {"Commit: ", t.Commit}} {
+		if part[1] != "" {
+			lines = append(lines, part[0]+part[1])
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Asks returns the line with the agent's own words.
+func (t *Text) Asks() string {
+	if t.Question == "" {
+		return ""
+	}
+	return "The agent asks: " + t.Question
+}
+
+func joinParts(parts ...string) string {
+	var shown []string
+	for _, part := range parts {
+		if part != "" {
+			shown = append(shown, part)
+		}
+	}
+	return strings.Join(shown, "\n\n")
+}
+
+// wholeCall returns a tool with its arguments, and why they can't be shown whole.
+func wholeCall(name string, arguments json.RawMessage) (text, problem string) {
+	if len(arguments) == 0 {
+		return name, ""
+	}
+	var shown bytes.Buffer
+	err := checkStrings(arguments)
+	if err == nil {
+		err = json.Indent(&shown, arguments, "", " ")
+	}
+	switch {
+	case errors.Is(err, errHidden):
+		problem = "it contains characters that can't be seen"
+	case err != nil:
+		problem = "its call can't be shown as text"
+	}
+	if shown.Len() == 0 {
+		return fmt.Sprintf("%s\n%s", name, arguments), problem
+	}
+	return name + "\n" + unescaped(shown.String()), problem
+}
+
+// unescaped returns a JSON text with <, > and & for their escape sequences, as a person reads them.
+func unescaped(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+6 <= len(text) {
+			if plain, ok := map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}[strings.ToLower(text[i:i+6])]; ok {
+				b.WriteByte(plain)
+				i += 5
+				continue
+			}
+		}
+		b.WriteString(text[i : i+2]) // another escape sequence, such as \\
+		i++
+	}
+	return b.String()
+}
+
+var errHidden = errors.New("a string contains characters that can't be seen")
+
+// checkStrings checks the decoded strings of a JSON text, names included: an escape sequence may
+// stand for a character that the text must not contain.
+func checkStrings(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if s, ok := token.(string); ok && !isPlain(s) {
+			return errHidden
+		}
+	}
+}
+
+// blank are characters without a shape that Unicode does not class as invisible.
+const blank = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+
+// isPlain reports whether a person sees every character of text.
+func isPlain(text string) bool {
+	if !utf8.ValidString(text) {
+		return false
+	}
+	for _, r := range text {
+		switch {
+		case r == ' ' || r == '\n' || r == '\t':
+		case r == utf8.RuneError, !unicode.IsGraphic(r), unicode.IsSpace(r), unicode.Is(unicode.Zs, r),
+			unicode.Is(unicode.Variation_Selector, r), strings.ContainsRune(blank, r):
+			return false
+		}
+	}
+	return true
+}
