@@ -78,9 +78,11 @@ func matchingFields(payload []byte) []byte {
 		PermissionType json.RawMessage `json:"permission_type,omitempty"`
 	}
 	const maxFieldBytes = 4 * schema.MaxName
-	if json.Unmarshal(payload, &fields) != nil {
+	var members map[string]json.RawMessage // a struct would also take AGENT_NAME for agent_name
+	if json.Unmarshal(payload, &members) != nil {
 		return []byte("{}")
 	}
+	fields.AgentName, fields.PermissionType = members["agent_name"], members["permission_type"]
 	if len(fields.AgentName) > maxFieldBytes {
 		fields.AgentName = nil
 	}

@@ -456,6 +456,7 @@ func TestBuildFrame(t *testing.T) {
 	}{
 		{`{"agent_name":"alice"}`, `"source_app":"app"`, false, true},
 		{fmt.Sprintf(`{"agent_name":"alice","permission_type":"p","big":%q}`, big), `"source_app":"app"`, true, true},
+		{fmt.Sprintf(`{"agent_name":"alice","AGENT_NAME":"bob","permission_type":"p","big":%q}`, big), `"source_app":"app"`, true, true},
 		{fmt.Sprintf(`{"agent_name":"alice","permission_type":%q}`, big), fmt.Sprintf(`"source_app":"app","summary":%q`, big), true, false},
 	} {
 		for protocol := 1; protocol <= 2; protocol++ {
