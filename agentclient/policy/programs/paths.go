@@ -20,9 +20,9 @@ func (d WorkingDir) isOther() bool {
 	return d.Dir != "" && path.Clean(slashes(d.Dir)) != path.Clean(slashes(d.Project))
 }
 
-// Contains reports whether p names something inside the project that is not a secret. p may be a
-// pattern; it must then not match a file with a secret's name. Contains reads no disk, so it does not
-// know where a symbolic link leads.
+// Contains reports whether p names something inside the project that is not a secret, by its path from
+// the root. p may be a pattern; it must then not match a file with a secret's name. Contains reads no
+// disk, so it does not know where a symbolic link leads.
 func (d WorkingDir) Contains(p string) bool {
 	project, dir := slashes(d.Project), slashes(d.Dir)
 	if isWindowsPath(project) {
@@ -31,19 +31,17 @@ func (d WorkingDir) Contains(p string) bool {
 	if p == "" || p[0] == '~' || strings.ContainsAny(p, "\\${}`\x00\n") || strings.Contains(p, "://") {
 		return false
 	}
-	if SecretFileKind(p) != NotSecret || mayMatchSecret(p) || strings.HasSuffix("/"+path.Clean(p), "/.git/config") {
-		return false
-	}
 	if dir == "" {
 		dir = project
 	}
-	switch {
-	case isAbsolute(p):
-		p = path.Clean(p)
-	case dir != "":
-		p = path.Join(dir, p)
-	default:
-		p = path.Clean(p)
+	if dir != "" && !isAbsolute(p) {
+		p = dir + "/" + p
+	}
+	p = path.Clean(p)
+	if SecretFileKind(p) != NotSecret || mayMatchSecret(p) || strings.HasSuffix("/"+p, "/.git/config") {
+		return false
+	}
+	if !isAbsolute(p) {
 		return p != ".." && !strings.HasPrefix(p, "../")
 	}
 	return isProject(project) && (p == path.Clean(project) || strings.HasPrefix(p, path.Clean(project)+"/"))
@@ -82,18 +80,24 @@ func slashes(p string) string {
 	return p
 }
 
-// mayMatchSecret reports whether a pattern may match a file that its name marks as secret, or a
-// hidden directory.
+// secretFolders hold files that are secret whatever their names.
+var secretFolders = strings.Fields(".ssh .aws .gnupg .kube .docker .azure .gem .cargo .m2 gh gcloud")
+
+// mayMatchSecret reports whether a pattern may match a file that its name or its folder marks as secret,
+// or a hidden directory.
 func mayMatchSecret(p string) bool {
 	if !strings.ContainsAny(p, "*?[") {
 		return false
 	}
 	for segment := range strings.SplitSeq(p, "/") {
-		if strings.HasPrefix(segment, ".") && strings.ContainsAny(segment, "*?[") {
+		if strings.HasPrefix(segment, ".") && strings.ContainsAny(segment, "*?[") || slices.Contains(secretFolders, segment) {
 			return true
 		}
 	}
 	base := strings.ToLower(path.Base(p))
+	if from, to := strings.IndexByte(base, '['), strings.LastIndexByte(base, ']'); from >= 0 && from < to {
+		base = base[:from] + "*" + base[to+1:] // shells and path.Match differ about [!x] and [[:alpha:]]
+	}
 	return slices.ContainsFunc(secretSamples(), func(name string) bool {
 		ok, err := path.Match(base, name)
 		return ok || err != nil
@@ -115,8 +119,8 @@ const (
 var (
 	settingsFiles = strings.Fields(`.npmrc .pypirc .netrc _netrc .pgpass .my.cnf .htpasswd .flaskenv .dockercfg .s3cfg .boto .terraformrc terraform.rc auth.json
 		local.settings.json wp-config.php secrets.yml secrets.yaml secrets.json secrets.toml secrets.env`)
-	keyFiles = strings.Fields(`id_rsa id_ed25519 id_ecdsa id_dsa deploy_key .git-credentials .vault-token credentials.json credentials.toml shadow gshadow
-		master.key kubeconfig.yaml kubeconfig.yml`)
+	keyFiles = strings.Fields(`id_rsa id_ed25519 id_ecdsa id_dsa deploy_key .git-credentials .vault-token credentials.json .credentials.json credentials.toml
+		oauth_creds.json shadow gshadow master.key kubeconfig.yaml kubeconfig.yml`)
 	settingsExtensions = []string{".tfvars", ".tfstate", ".env"}
 	examples           = []string{"example", "sample", "template", "dist", "test", "defaults"}
 	keyExtensions      = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"}

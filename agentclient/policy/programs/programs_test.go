@@ -46,7 +46,45 @@ func TestHarmless(t *testing.T) {
 		{"cat *.pem", false},
 		{"cat /home/dev/shop/a.go", true},
 		{"cat /home/dev/shop2/a.go", false},
-		{"grep -rn TODO .", true},
+		{"grep -rn TODO .", false}, // reads every file, also a secret's
+		{"grep -rn TODO src", false},
+		{"grep --recursive TODO .", false},
+		{"grep -R TODO .", false},
+		{"grep -d recurse TODO .", false},
+		{"grep -d skip TODO src", true},
+		{"grep -rn --include=*.go TODO .", true},
+		{"grep -R --include=*.go TODO .", false},
+		{"grep -r --include=*.json TODO .", false}, // credentials.json
+		{"grep -r --include=[!x]*.json TODO .", false},
+		{"grep -r --exclude=*.go TODO .", false},
+		{"rg TODO", true},
+		{"rg -u TODO", false},
+		{"rg -uu TODO", false},
+		{"rg --hidden TODO", false},
+		{"rg --no-ignore TODO", false},
+		{"rg --no-ignore-vcs TODO", false},
+		{"rg --unrestricted TODO", false},
+		{"rg -L TODO", false}, // leaves the project
+		{"rg --follow TODO", false},
+		{"rg --files", true},
+		{"rg --files --hidden", true},
+		{"git grep TODO", true},
+		{"git grep --no-index TODO", false},
+		{"diff -r a b", false},
+		{"diff -rq a b", false},
+		{"cat **", false},
+		{"cat **/*", false},
+		{"cat [!x]*.json", false},
+		{"cat [[:alpha:]]*.json", false},
+		{"cat src/../.env", false},
+		{"cat .aws/x/../credentials", false},
+		{"cat .aws/cr*ls", false},
+		{"cat .claude/.credentials.json", false},
+		{"ls .aws", true},
+		{"cd", false},
+		{"cd src", false}, // the next call runs there
+		{"git -C . status", false},
+		{"git --git-dir=x status", false},
 		{"grep -e x .env", false},
 		{"grep -f p a", false},
 		{"head -20 a.go", true},
@@ -84,6 +122,16 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
+// TestHarmless_Git: git runs the programs that its settings name, and a directory with HEAD, objects
+// and refs is a repository with settings.
+func TestHarmless_Git(t *testing.T) {
+	t.Parallel()
+	status := strings.Fields("git status")
+	require.True(t, programs.Harmless(status, programs.WorkingDir{Project: "/home/dev/shop", Dir: "/home/dev/shop/"}))
+	require.False(t, programs.Harmless(status, programs.WorkingDir{Project: "/home/dev/shop", Dir: "/home/dev/shop/web"}))
+	require.False(t, programs.Harmless(status, programs.WorkingDir{Project: "/home/dev/shop", Dir: "/home/dev/bank"}))
+}
+
 func TestWorkingDir_Contains(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -102,6 +150,12 @@ func TestWorkingDir_Contains(t *testing.T) {
 		{programs.WorkingDir{Project: `C:\work\shop`}, `..\a.go`, false},
 		{programs.WorkingDir{Project: `C:\work\shop`}, `C:\work\shop\a.go`, true},
 		{project, ".git/config", false},
+		{programs.WorkingDir{Project: "/home/dev/.aws"}, "credentials", false},
+		{programs.WorkingDir{Project: "/home/dev/.aws"}, "cr*ls", false},
+		{programs.WorkingDir{Project: "/home/dev/.ssh"}, "id_rsa", false},
+		{programs.WorkingDir{Project: "/home/dev/.ssh"}, "work", false},
+		{programs.WorkingDir{Project: "/home/dev/shop", Dir: "/home/dev/shop/.git"}, "config", false},
+		{programs.WorkingDir{Project: "/home/dev/shop", Dir: "/home/dev/shop/.aws/cli"}, "../credentials", false},
 		{project, "$HOME/a", false},
 	} {
 		require.Equal(t, c.want, c.dir.Contains(c.path), "%q in %+v", c.path, c.dir)

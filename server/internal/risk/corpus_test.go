@@ -79,6 +79,37 @@ func TestAssess_Corpus(t *testing.T) {
 	require.GreaterOrEqual(t, total[schema.ClassRisky], 150)
 }
 
+// TestAssess_ClassByDirectory: the class depends on the directory that the agent works in, and on the one
+// that the call names.
+func TestAssess_ClassByDirectory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cwd, tool, arguments string
+		want                 schema.Class
+	}{
+		{"/home/dev/.aws", "Bash", `{"command":"cat credentials"}`, schema.ClassRisky},
+		{"/home/dev/.ssh", "Bash", `{"command":"cat id_rsa"}`, schema.ClassRisky},
+		{"/home/dev/.ssh", "Bash", `{"command":"cat work"}`, schema.ClassRisky},
+		{"/home/dev/.ssh", "Bash", `{"command":"ls"}`, schema.ClassHarmless},
+		{"/home/dev/.config/gh", "Bash", `{"command":"cat hosts.yml"}`, schema.ClassRisky},
+		{"/home/dev/.config/gh", "Bash", `{"command":"cat ho*.yml"}`, schema.ClassUnknown},
+		{"/home/dev/.aws", "Read", `{"file_path":"credentials"}`, schema.ClassRisky},
+		{"/home/dev/.aws", "Bash", `{"command":"cat < credentials"}`, schema.ClassRisky},
+		{project, "Bash", `{"command":"cd ~/.aws && cat credentials"}`, schema.ClassRisky},
+		{project, "Bash", `{"command":"cat credentials","cwd":"/home/dev/.aws"}`, schema.ClassRisky},
+		{project, "Bash", `{"command":"cat config","cwd":".git"}`, schema.ClassUnknown},
+		{project, "Bash", `{"command":"git status","cwd":"evil"}`, schema.ClassUnknown},
+		{project, "Bash", `{"command":"git status","cwd":"."}`, schema.ClassHarmless},
+		{"", "Bash", `{"command":"git status"}`, schema.ClassUnknown},
+		{"", "Bash", `{"command":"cat a.go"}`, schema.ClassUnknown},
+		{"", "Bash", `{"command":"date"}`, schema.ClassUnknown},
+		{"", "Read", `{"file_path":"a.go"}`, schema.ClassUnknown},
+		{"shop", "Bash", `{"command":"cat a.go"}`, schema.ClassUnknown},
+	} {
+		require.Equal(t, c.want, Assess(c.tool, json.RawMessage(c.arguments), c.cwd).Class, "%s %s in %q", c.tool, c.arguments, c.cwd)
+	}
+}
+
 // TestAssess_OptionCalls: the calls that rules and policies must not confuse with a harmless one are
 // risky. Three are only unknown: another program, a download to a temporary directory, and an
 // argument that npm passes on to a runner that it does not name.

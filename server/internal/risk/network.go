@@ -31,7 +31,7 @@ func (a *assessor) addSend(inv *invocation, found rule) {
 		if at := strings.IndexByte(text, '@'); at >= 0 && at < 64 {
 			text = text[at+1:]
 		}
-		if _, ok := classifySecretFile(text); ok {
+		if _, ok := classifySecretFile(inv.dir, text); ok {
 			found = sendsSecret
 		}
 	}
@@ -66,7 +66,7 @@ var curlData = alternatives{
 func (a *assessor) sendsSecretFile(inv *invocation) bool {
 	return slices.ContainsFunc(inv.args, func(w shell.Word) bool {
 		_, file, ok := strings.Cut(w.Text, "@")
-		_, secret := classifySecretFile(file)
+		_, secret := classifySecretFile(inv.dir, file)
 		return ok && secret
 	})
 }
@@ -101,7 +101,7 @@ func (a *assessor) checkURL(k call.Kind, sp shell.Span) {
 	case host == "169.254.169.254" || host == "metadata.google.internal":
 		a.add(readsMetadata, sp)
 	case u.Scheme == "file":
-		if level, ok := classifySecretFile(u.Path); ok {
+		if level, ok := classifySecretFile("", u.Path); ok {
 			a.add(level, sp)
 		}
 	case strings.Contains(host, "xn--"):

@@ -1,11 +1,13 @@
 package risk
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/risk/paths"
 	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
@@ -18,10 +20,17 @@ var (
 	holdsSecret          = rule{"secret_in_command", medium, "The command contains a password or token. The hub has redacted it here."}
 )
 
-// classifySecretFile returns the rule for reading a file that its name marks as secret, and whether
-// there is one.
-func classifySecretFile(p string) (rule, bool) {
-	switch programs.SecretFileKind(p) {
+// classifySecretFile returns the rule for reading a file that its path marks as secret, relative to dir,
+// and whether there is one.
+func classifySecretFile(dir, p string) (rule, bool) {
+	if len(p) > paths.MaxLength {
+		return rule{}, false
+	}
+	p = paths.ToSlashes(strings.TrimPrefix(p, "file://"))
+	if dir != "" && p != "" && strings.IndexByte("~-", p[0]) < 0 && !paths.IsAbsolute(p) && !strings.Contains(p, "://") {
+		p = dir + "/" + p
+	}
+	switch programs.SecretFileKind(path.Clean(p)) {
 	case programs.SecretSettings:
 		return readsEnvFile, true
 	case programs.SecretKey:
@@ -53,7 +62,7 @@ func (a *assessor) checkReads(inv *invocation) {
 		if at := strings.LastIndex(text, "=@"); at >= 0 {
 			text = text[at+2:]
 		}
-		found, ok := classifySecretFile(text)
+		found, ok := classifySecretFile(inv.dir, text)
 		if !ok || strings.HasPrefix(text, "!") || // a pattern that excludes, as in rg -g
 			(inv.name == "cp" || inv.name == "mv" || inv.name == "tee") && i == len(inv.args)-1 {
 			continue
@@ -68,7 +77,7 @@ func (a *assessor) checkReads(inv *invocation) {
 	}
 	for i := range inv.cmd.Redirects {
 		if in := &inv.cmd.Redirects[i]; in.Op == "<" {
-			if found, ok := classifySecretFile(in.Target.Text); ok {
+			if found, ok := classifySecretFile(inv.dir, in.Target.Text); ok {
 				a.add(found, in.Target.Span)
 			}
 		}
@@ -151,7 +160,7 @@ func (a *assessor) checkRedacted(src *shell.Source) {
 func (a *assessor) gitAdd(inv *invocation) {
 	if at := operandIndex(inv.args); at >= 0 && inv.args[at].Text == "add" {
 		for i := range inv.args[at+1:] {
-			if found, ok := classifySecretFile(inv.args[at+1+i].Text); ok {
+			if found, ok := classifySecretFile(inv.dir, inv.args[at+1+i].Text); ok {
 				found.text = "It adds a file to the project that usually contains secrets."
 				a.add(found, inv.span.ThroughIfShort(inv.args[at+1+i].Span))
 			}

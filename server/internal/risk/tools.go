@@ -119,12 +119,12 @@ func (a *assessor) assessPath(k call.Kind, src *shell.Source) {
 		if paths.IsPackageFile(src.Text) {
 			a.packageFile = &w.Span
 		}
-		if _, ok := classifySecretFile(w.Text); ok {
+		if _, ok := classifySecretFile(a.CWD, w.Text); ok {
 			a.add(rule{"overwrite", medium, "It changes a file that usually contains passwords or tokens."}, w.Span)
 		}
 		a.checkWrite(a.CWD, &w, w.Span)
 	case call.Read, call.Other:
-		if found, ok := classifySecretFile(w.Text); ok {
+		if found, ok := classifySecretFile(a.CWD, w.Text); ok {
 			a.add(found, w.Span)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 const maxHarmlessCall = 16 << 10
 
 // IsHarmless reports whether a call is known to change nothing: one simple command that
-// programs.Harmless accepts, or a reading tool on paths inside the project. Members that are not known
-// to be inert make a call unknown.
+// programs.Harmless accepts, or a reading tool on paths inside the project, which is cwd. No call is
+// harmless in an unknown directory. Members that are not known to be inert make a call unknown.
 func IsHarmless(tool string, arguments json.RawMessage, cwd string) bool {
 	k := KindOf(tool)
 	if k != Shell && k != Read || len(arguments) > maxHarmlessCall {
@@ -24,7 +24,7 @@ func IsHarmless(tool string, arguments json.RawMessage, cwd string) bool {
 		return false
 	}
 	dir := programs.WorkingDir{Project: cwd, Dir: WorkingDir(tool, arguments, cwd)}
-	if !dir.Contains(".") {
+	if cwd == "" || !dir.Contains(".") {
 		return false
 	}
 	if k == Read {
@@ -96,6 +96,9 @@ func isHarmlessRead(tool string, members map[string]json.RawMessage, dir program
 	}
 	for name, raw := range members {
 		plain := NormalizeName(name)
+		if widensRead(plain) {
+			return false
+		}
 		if searches && (plain == "pattern" || plain == "query" || plain == "regex") || plain == "description" || plain == "explanation" {
 			continue
 		}
@@ -105,6 +108,13 @@ func isHarmlessRead(tool string, members map[string]json.RawMessage, dir program
 		}
 	}
 	return true
+}
+
+// widensRead reports whether a member of this normalized name may make a tool read files that it leaves
+// out by default, or run it outside of its sandbox.
+func widensRead(name string) bool {
+	return name != "ignorecase" && slices.ContainsFunc([]string{"ignore", "hidden", "exclude", "symlink", "sandbox", "permission"},
+		func(part string) bool { return strings.Contains(name, part) })
 }
 
 // containsListing is programs.WorkingDir.Contains for a tool that lists names: a pattern may match the
