@@ -166,6 +166,32 @@ func (a *assessor) dd(inv *invocation) {
 
 // checkWrite adds a finding if w names a path that should not be written without a look.
 func (a *assessor) checkWrite(dir string, w *shell.Word, sp shell.Span) {
+	a.addRepositoryFolder(dir, w, sp)
+	a.checkChange(dir, w, sp, paths.IsRepositoryFile(w.Text))
+}
+
+// addRepositoryFolder records a folder objects or refs that the call creates, and adds a finding for both
+// in one directory: with a HEAD they are a repository.
+func (a *assessor) addRepositoryFolder(dir string, w *shell.Word, sp shell.Span) {
+	if len(w.Text) > paths.MaxLength || len(a.repositoryFolders) > shell.MaxWords {
+		return
+	}
+	parent, name := paths.RepositoryFolder(dir, w.Text)
+	if name == "" {
+		return
+	}
+	if other := a.repositoryFolders[parent]; other != "" && other != name {
+		a.add(runsLater, sp)
+	}
+	if a.repositoryFolders == nil {
+		a.repositoryFolders = map[string]string{}
+	}
+	a.repositoryFolders[parent] = name
+}
+
+// checkChange is checkWrite for a path that is changed or deleted. inRepository is set if git may read
+// settings because of it.
+func (a *assessor) checkChange(dir string, w *shell.Word, sp shell.Span, inRepository bool) {
 	if w.Text == "" || strings.HasPrefix(w.Text, "&") {
 		return
 	}
@@ -181,6 +207,8 @@ func (a *assessor) checkWrite(dir string, w *shell.Word, sp shell.Span) {
 		a.add(changesAutorun, sp)
 	case class == paths.System:
 		a.add(writesSystem, sp)
+	case inRepository:
+		a.add(runsLater, sp)
 	case class == paths.Outside || class == paths.Protected:
 		a.add(writesOutside, sp)
 	}
@@ -189,7 +217,15 @@ func (a *assessor) checkWrite(dir string, w *shell.Word, sp shell.Span) {
 func (a *assessor) checkEachWrite(inv *invocation) {
 	list := inv.operands("-m", "--mode", "-t", "-d", "-r", "-s", "--size")
 	for i := range list {
-		a.checkWrite(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
+		sp := inv.span.ThroughIfShort(list[i].Span)
+		switch inv.name {
+		case "touch", "tee", "set-content", "out-file", "new-item":
+			a.checkWrite(inv.dir, &list[i], sp)
+			continue
+		case "mkdir":
+			a.addRepositoryFolder(inv.dir, &list[i], sp)
+		}
+		a.checkChange(inv.dir, &list[i], sp, false)
 	}
 }
 
@@ -206,7 +242,7 @@ func (a *assessor) mv(inv *invocation) {
 	a.checkLastWrite(inv)
 	list := inv.operands("-t", "-S")
 	for i := range list[:max(0, len(list)-1)] { // moving a file also removes it from its old place
-		a.checkWrite(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
+		a.checkChange(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span), false)
 	}
 }
 
@@ -229,7 +265,7 @@ func (a *assessor) editInPlace(inv *invocation) {
 func (a *assessor) extract(inv *invocation) {
 	extracts := inv.name == "unzip" || inv.findOption("x", "--extract") != nil || len(inv.args) > 0 && strings.HasPrefix(inv.args[0].Text, "x")
 	if to := inv.optionValue("-C", "--directory", "-d"); to != nil && extracts {
-		a.checkWrite(inv.dir, to, inv.span)
+		a.checkChange(inv.dir, to, inv.span, false)
 	}
 }
 

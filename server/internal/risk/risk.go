@@ -89,8 +89,10 @@ type assessor struct {
 	assigned       map[string]bool // variables that the script assigns
 	downloaded     map[string]bool // files that the script downloaded
 	packageFile    *shell.Span     // package.json that the call writes
-	writesScripts  bool            // a text of the call has scripts of a package
-	findings       []schema.Finding
+	// repositoryFolders has the last folder objects or refs that the call creates, by directory.
+	repositoryFolders map[string]string
+	writesScripts     bool // a text of the call has scripts of a package
+	findings          []schema.Finding
 }
 
 // add adds a finding unless it repeats a recent one.
