@@ -40,3 +40,20 @@ func TestRun_HelpIsGolden(t *testing.T) {
 		}
 	}
 }
+
+// The hub's copy of the calls that only read is current. Every command is in it, also one without such calls.
+func TestCommands_HubKnowsWhichCallsRead(t *testing.T) {
+	t.Parallel()
+	const file = "../../../server/internal/risk/oversight/hookback.txt"
+	list := "# Commands of hookback and their calls that only read, from its table of commands.\n" +
+		"# go test ./agentclient/cmd/hookback -run HubKnows -update writes this file.\n"
+	for _, c := range commands {
+		list += strings.TrimSpace(c.name+": "+strings.TrimSpace(c.reads)) + "\n"
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(list), 0o600))
+	}
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, list, string(got))
+}

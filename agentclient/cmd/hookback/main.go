@@ -45,30 +45,38 @@ func main() {
 type command struct {
 	name, summary string
 	run           func(ctx context.Context, args []string, env func(string) string, std cli.Streams) int
+	// reads lists the calls of the command that can neither change nor skip nor answer the requests for
+	// approval, separated by semicolons: the words after the command, a . for none, a final … for any more,
+	// and !flag for flags that they must not have. A hub reports every other call as a risk, so a new
+	// command is one. server/internal/risk/oversight has a copy, which a test compares.
+	reads string
 }
+
+// noOtherHub excludes the flags that make this account send its token to another hub, or trust one.
+const noOtherHub = " … !hub !known-hubs"
 
 // commands is in the order of the usage text.
 var commands = []command{
-	{"up", "start the hub, open its page and connect the agents on this machine", up.Run},
-	{"ask", "ask a person and wait for the answer", ask.Run},
-	{"hook", "run as the hook of a coding agent", hookrun.Run},
-	{"wait", "wake an idle session of Claude Code when a person sends it a message", hookrun.Wait},
-	{"install", "add Hookback to the settings of the coding agents on this machine", setup.Install},
-	{"uninstall", "remove Hookback from those settings", setup.Uninstall},
-	{"trust", "trust a hub, so that its answers count on this account", trust.Run},
-	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", mcp.Run},
-	{"policy", "define which calls need approval: write, check and test rules", policycmd.Run},
-	{"server", "run the hub with the flags of hookback-server", up.Server},
-	{"import", "import the sessions that Claude Code kept before its hooks were installed", up.Import},
-	{"service", "let the system start the hub when you sign in", service.Run},
-	{"pair", "make the hub reachable from your phone through Tailscale", pair.Run},
-	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run},
-	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor},
-	{"send", "store one event, from stdin or from flags", ask.RunSend},
-	{"verify", "verify the audit log: no entry changed, no entry missing", trust.RunVerify},
-	{"receipt", "get or verify the signed proof of who approved a request", trust.RunReceipt},
-	{"statusline", "run as Claude Code's status line and report the cost to the hub", statusline.Run},
-	{"version", "print the program's version", runVersion},
+	{"up", "start the hub, open its page and connect the agents on this machine", up.Run, ""},
+	{"ask", "ask a person and wait for the answer", ask.Run, noOtherHub + " !unsigned !on-unreachable"},
+	{"hook", "run as the hook of a coding agent", hookrun.Run, ""},
+	{"wait", "wake an idle session of Claude Code when a person sends it a message", hookrun.Wait, ""},
+	{"install", "add Hookback to the settings of the coding agents on this machine", setup.Install, "--dry-run … !dry-run"},
+	{"uninstall", "remove Hookback from those settings", setup.Uninstall, "--dry-run … !dry-run"},
+	{"trust", "trust a hub, so that its answers count on this account", trust.Run, "."},
+	{"mcp", "serve the Model Context Protocol on stdin and stdout through a hub", mcp.Run, noOtherHub + " !unsigned"},
+	{"policy", "define which calls need approval: write, check and test rules", policycmd.Run, "check …; test" + noOtherHub + "; init|add --help"},
+	{"server", "run the hub with the flags of hookback-server", up.Server, ""},
+	{"import", "import the sessions that Claude Code kept before its hooks were installed", up.Import, ""},
+	{"service", "let the system start the hub when you sign in", service.Run, "status; install|uninstall|status --help"},
+	{"pair", "make the hub reachable from your phone through Tailscale", pair.Run, ""},
+	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run, "--list" + noOtherHub},
+	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor, noOtherHub},
+	{"send", "store one event, from stdin or from flags", ask.RunSend, noOtherHub},
+	{"verify", "verify the audit log: no entry changed, no entry missing", trust.RunVerify, noOtherHub + " !forget"},
+	{"receipt", "get or verify the signed proof of who approved a request", trust.RunReceipt, "verify …; get" + noOtherHub},
+	{"statusline", "run as Claude Code's status line and report the cost to the hub", statusline.Run, ""},
+	{"version", "print the program's version", runVersion, "…"},
 }
 
 const usageHeader = `hookback asks a person through a Hookback hub and waits for the answer.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -50,49 +51,93 @@ func Command(ctx context.Context, args []string, env func(string) string, stdout
 	return 0
 }
 
+// subcommand is a command after the flags, or a flag that takes the place of one.
+type subcommand struct {
+	name    string
+	operand string // FILE for any, alternatives separated by bars, or empty for none
+	run     func(ctx context.Context, cfg Config, operand string, stdout io.Writer) error
+	// reads is set if the command can neither change nor skip nor answer the requests for approval. A hub
+	// reports every other call as a risk; package oversight has a copy, which a test compares.
+	reads bool
+}
+
+var subcommands = []subcommand{
+	{"-health", "", printHealth, true},
+	{"-sign-in", "NAME", printSignInLink, false},
+	{"backup", "FILE", backUp, false},
+	{"rescue", "FILE", func(ctx context.Context, cfg Config, file string, stdout io.Writer) error {
+		report, err := Rescue(ctx, cfg, file)
+		_, _ = fmt.Fprint(stdout, report)
+		return err
+	}, false},
+	{"check", "", func(ctx context.Context, cfg Config, _ string, stdout io.Writer) error {
+		report, err := Check(ctx, cfg)
+		_, _ = fmt.Fprint(stdout, report)
+		return err
+	}, true},
+	{"key", "rotate|new", func(ctx context.Context, cfg Config, change string, stdout io.Writer) error {
+		report, err := ChangeKey(ctx, cfg, change == "rotate")
+		_, _ = fmt.Fprint(stdout, report)
+		return err
+	}, false},
+}
+
 // runCommand runs the hub or a subcommand.
 func runCommand(ctx context.Context, cfg Config, args []string, stdout io.Writer) error {
 	switch {
-	case len(args) == 0 && cfg.Health:
-		if err := CheckHealth(ctx, cfg); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(stdout, "ready")
-		return nil
-	case len(args) == 0 && cfg.SignIn != "":
-		link, err := SignIn(ctx, cfg, cfg.SignIn)
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(stdout, "Start the hub, then open this link within 15 minutes. It works once. If this is a file, the link is in it.\n\n  %s\n", link)
-		return nil
-	case len(args) == 0:
+	case len(args) > 0:
+	case cfg.Health:
+		args = []string{"-health"}
+	case cfg.SignIn != "":
+		args = []string{"-sign-in", cfg.SignIn}
+	default:
 		a, err := New(ctx, cfg)
 		if err != nil {
 			return err
 		}
 		return a.Run(ctx)
-	case len(args) == 2 && args[0] == "backup":
-		if err := Backup(ctx, cfg, args[1]); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(stdout, "Database copied to %s\nThe copy does not contain the hub's key. Keep a copy of %s in another place.\n", args[1], KeyFile(cfg))
-		return nil
-	case len(args) == 2 && args[0] == "rescue":
-		report, err := Rescue(ctx, cfg, args[1])
-		_, _ = fmt.Fprint(stdout, report)
-		return err
-	case len(args) == 1 && args[0] == "check":
-		report, err := Check(ctx, cfg)
-		_, _ = fmt.Fprint(stdout, report)
-		return err
-	case len(args) == 2 && args[0] == "key" && (args[1] == "rotate" || args[1] == "new"):
-		report, err := ChangeKey(ctx, cfg, args[1] == "rotate")
-		_, _ = fmt.Fprint(stdout, report)
-		return err
-	default:
-		return fmt.Errorf("unknown command %q: the commands are import, copy, backup FILE, rescue FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
 	}
+	operand := strings.Join(args[1:], " ")
+	for _, c := range subcommands {
+		if c.name == args[0] && len(args) <= 2 && c.accepts(operand) {
+			return c.run(ctx, cfg, operand, stdout)
+		}
+	}
+	return fmt.Errorf("unknown command %q: the commands are import, copy, backup FILE, rescue FILE, check, key rotate and key new; flags go before the command; -help lists all", strings.Join(args, " "))
+}
+
+func (c *subcommand) accepts(operand string) bool {
+	switch c.operand {
+	case "", "FILE", "NAME":
+		return (operand == "") == (c.operand == "")
+	default:
+		return slices.Contains(strings.Split(c.operand, "|"), operand)
+	}
+}
+
+func printHealth(ctx context.Context, cfg Config, _ string, stdout io.Writer) error {
+	if err := CheckHealth(ctx, cfg); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(stdout, "ready")
+	return nil
+}
+
+func printSignInLink(ctx context.Context, cfg Config, name string, stdout io.Writer) error {
+	link, err := SignIn(ctx, cfg, name)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(stdout, "Start the hub, then open this link within 15 minutes. It works once. If this is a file, the link is in it.\n\n  %s\n", link)
+	return nil
+}
+
+func backUp(ctx context.Context, cfg Config, file string, stdout io.Writer) error {
+	if err := Backup(ctx, cfg, file); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(stdout, "Database copied to %s\nThe copy does not contain the hub's key. Keep a copy of %s in another place.\n", file, KeyFile(cfg))
+	return nil
 }
 
 // programVersion returns the module version or the VCS revision of the build.

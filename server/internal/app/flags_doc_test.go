@@ -24,3 +24,15 @@ func TestFlags_AreDocumented(t *testing.T) {
 		t.Fatalf("the table of flags in server/docs/guide/configuration.md differs from -help; it must be:\n\n%s", table.String())
 	}
 }
+
+// The hub's copy of the calls that only read is current.
+func TestSubcommands_RiskKnowsWhichRead(t *testing.T) {
+	t.Parallel()
+	list := "# Commands of hookback-server and their calls that only read, from its table of commands.\n"
+	for _, c := range subcommands {
+		list += c.name + ":" + map[bool]string{true: " ."}[c.reads] + "\n"
+	}
+	got, err := os.ReadFile("../risk/oversight/hookback-server.txt")
+	require.NoError(t, err)
+	require.Equal(t, list, string(got), "write the first text to the file if it is right")
+}
