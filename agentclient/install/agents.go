@@ -27,6 +27,10 @@ type agentConfig struct {
 	ownedFile func(c hookCommand, e event) string
 	// minVersion is the first version of the agent that supports this format.
 	minVersion string
+	// otherFiles also decide whether hooks run, in addition to files and disableSettings. A final slash
+	// marks a directory. A hub reports changes to all of them: package oversight has a copy of the list,
+	// which a test compares.
+	otherFiles []pathSpec
 }
 
 // pathSpec is a path relative to the directory in an environment variable, or else to
@@ -104,6 +108,7 @@ var agentConfigs = []agentConfig{
 	{
 		name: "claude-code", title: "Claude Code",
 		dirs: []pathSpec{claudePath("")}, programs: []string{"claude"},
+		otherFiles: []pathSpec{claudePath("plugins/"), {path: "managed-settings.json"}},
 		files: map[Scope]pathSpec{
 			User: claudePath("settings.json"), Project: {path: ".claude/settings.json"}, Local: {path: ".claude/settings.local.json"},
 		},
@@ -146,6 +151,7 @@ var agentConfigs = []agentConfig{
 	{
 		name: "codex", title: "Codex CLI",
 		dirs: []pathSpec{codexPath("")}, programs: []string{"codex"},
+		otherFiles: []pathSpec{codexPath("config.toml")},
 		files:      map[Scope]pathSpec{User: codexPath("hooks.json"), Project: {path: ".codex/hooks.json"}},
 		eventsPath: []string{"hooks"},
 		format:     handlerFormat{nested: true, hasType: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, hasAsync: true, hasStatusMessage: true},
@@ -200,6 +206,7 @@ var agentConfigs = []agentConfig{
 	{
 		name: "copilot", title: "GitHub Copilot CLI",
 		dirs: []pathSpec{{variable: "COPILOT_HOME", home: ".copilot"}}, programs: []string{"copilot"},
+		otherFiles: []pathSpec{{home: ".copilot", path: "hooks/"}, {path: ".github/hooks/"}},
 		files: map[Scope]pathSpec{
 			User: {variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, Project: {path: ".github/hooks/hookback.json"},
 		},
@@ -247,6 +254,7 @@ var agentConfigs = []agentConfig{
 	{
 		name: "crush", title: "Crush",
 		dirs: []pathSpec{{variable: "XDG_CONFIG_HOME", home: ".config", path: "crush"}}, programs: []string{"crush"},
+		otherFiles: []pathSpec{{path: ".crush.json"}},
 		files: map[Scope]pathSpec{
 			User: {variable: "XDG_CONFIG_HOME", home: ".config", path: "crush/crush.json"}, Project: {path: "crush.json"},
 		},
@@ -257,6 +265,7 @@ var agentConfigs = []agentConfig{
 	{
 		name: "windsurf", title: "Windsurf",
 		dirs: []pathSpec{{home: ".codeium/windsurf"}}, programs: []string{"windsurf"},
+		otherFiles: []pathSpec{{home: ".codeium", path: "hooks.json"}},
 		files:      map[Scope]pathSpec{User: {home: ".codeium/windsurf", path: "hooks.json"}, Project: {path: ".windsurf/hooks.json"}},
 		eventsPath: []string{"hooks"},
 		format:     handlerFormat{shellMember: "command", hidesOutput: true},
@@ -283,6 +292,7 @@ var agentConfigs = []agentConfig{
 	{
 		name: "kiro", title: "Kiro CLI",
 		dirs: []pathSpec{{home: ".kiro"}}, programs: []string{"kiro-cli"},
+		otherFiles: []pathSpec{{path: ".kiro/hooks/"}},
 		files:      map[Scope]pathSpec{User: {home: ".kiro/agents", path: "*.json"}, Project: {path: ".kiro/agents/*.json"}},
 		eventsPath: []string{"hooks"},
 		format:     handlerFormat{shellMember: "command", timeoutMember: "timeout_ms", timeoutUnit: 1000},
@@ -295,6 +305,7 @@ var agentConfigs = []agentConfig{
 	{
 		name: "opencode", title: "OpenCode",
 		dirs: []pathSpec{{variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode"}}, programs: []string{"opencode"},
+		otherFiles: []pathSpec{{variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode/plugins/"}, {path: ".opencode/plugins/"}},
 		files: map[Scope]pathSpec{
 			User: {variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode/plugin"}, Project: {path: ".opencode/plugin"},
 		},

@@ -110,3 +110,20 @@ func TestInstall_FreshMachineRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// The hub's copy of the files that decide whether hooks run is current, and has every agent.
+func TestSettingsFiles_HubKnowsThem(t *testing.T) {
+	t.Parallel()
+	const file = "../../server/internal/risk/oversight/settings.txt"
+	list := "# Files that decide whether agents run their hooks, from the table of agents in agentclient/install.\n" +
+		"# go test ./agentclient/install -run HubKnows -update writes this file.\n" + strings.Join(install.SettingsFiles(), "\n") + "\n"
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(list), 0o600))
+	}
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, list, string(got))
+	for _, agent := range install.AgentNames() {
+		require.Contains(t, list, "\n"+agent+" /")
+	}
+}
