@@ -89,10 +89,10 @@ var machineCases = []commandCase{
 		"low background: :",
 	}},
 	{"claude --dangerously-skip-permissions -p 'go'", []string{
-		"high safety_off: claude --dangerously-skip-permissions -p 'go'",
+		"high oversight: claude --dangerously-skip-permissions -p 'go'",
 	}},
 	{"codex --yolo", []string{
-		"high safety_off: codex --yolo",
+		"high oversight: codex --yolo",
 	}},
 	{"setenforce 0", []string{
 		"high safety_off: setenforce 0",

@@ -312,31 +312,31 @@ var ruleTableCases2 = []commandCase{
 		"medium safety_off: pip install --trusted-host",
 	}},
 	{"claude --dangerously-skip-permissions", []string{
-		"high safety_off: claude --dangerously-skip-permissions",
+		"high oversight: claude --dangerously-skip-permissions",
 	}},
 	{"claude xbypassPermissionsx", []string{
-		"high safety_off: claude xbypassPermissionsx",
+		"high oversight: claude xbypassPermissionsx",
 	}},
 	{"codex --dangerously-bypass-approvals-and-sandbox", []string{
-		"high safety_off: codex --dangerously-bypass-approvals-and-sandbox",
+		"high oversight: codex --dangerously-bypass-approvals-and-sandbox",
 	}},
 	{"codex --full-auto", []string{
-		"high safety_off: codex --full-auto",
+		"high oversight: codex --full-auto",
 	}},
 	{"gemini -y", []string{
-		"high safety_off: gemini -y",
+		"high oversight: gemini -y",
 	}},
 	{"qwen --yolo", []string{
-		"high safety_off: qwen --yolo",
+		"high oversight: qwen --yolo",
 	}},
 	{"aider --yes-always", []string{
-		"high safety_off: aider --yes-always",
+		"high oversight: aider --yes-always",
 	}},
 	{"cursor-agent -f", []string{
-		"high safety_off: cursor-agent -f",
+		"high oversight: cursor-agent -f",
 	}},
 	{"cursor-agent --force", []string{
-		"high safety_off: cursor-agent --force",
+		"high oversight: cursor-agent --force",
 	}},
 	{"spctl --master-disable", []string{
 		"high safety_off: spctl --master-disable",

@@ -75,6 +75,7 @@ func (a *assessor) checkDeletions(inv *invocation, targets []shell.Word) {
 	var reported []rule
 	for i := range targets {
 		w := &targets[i]
+		a.checkSettingsFolder(inv.dir, w, inv.span.ThroughIfShort(w.Span))
 		found := a.classifyDeletion(inv.dir, w)
 		if slices.Contains(reported, found) {
 			continue
@@ -132,6 +133,10 @@ func (a *assessor) removeItem(inv *invocation) {
 func (a *assessor) find(inv *invocation) {
 	for i := 0; i < len(inv.args); i++ {
 		switch inv.args[i].Text {
+		case "-delete":
+			for j := range inv.args[:i] {
+				a.checkSettingsFolder(inv.dir, &inv.args[j], inv.span)
+			}
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			found := *inv
 			found.pipedInput = true
@@ -197,9 +202,9 @@ func (a *assessor) checkChange(dir string, w *shell.Word, sp shell.Span, inRepos
 	}
 	class := a.classifyWord(dir, w)
 	switch {
-	case oversight.IsPath(dir, w.Text):
+	case oversight.IsPath(dir, w.Text), oversight.IsProgramFile(w.Text), len(w.Subs) > 0 && hubProgram(w) != "":
 		a.add(changesHooks, sp)
-	case oversight.IsHubFile(w.Text):
+	case oversight.IsHubFile(dir, w.Text):
 		a.add(changesHub, sp)
 	case paths.RunsLaterFile(dir, w.Text):
 		a.add(runsLater, sp)
@@ -242,6 +247,7 @@ func (a *assessor) mv(inv *invocation) {
 	a.checkLastWrite(inv)
 	list := inv.operands("-t", "-S")
 	for i := range list[:max(0, len(list)-1)] { // moving a file also removes it from its old place
+		a.checkSettingsFolder(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
 		a.checkChange(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span), false)
 	}
 }
@@ -278,6 +284,9 @@ var importantFiles = []string{
 func (a *assessor) checkRedirect(c *shell.Command, to *shell.Redirect, dir string) {
 	w := &to.Target
 	a.checkObfuscated(w)
+	if to.Op == "<" && oversight.IsHubFile(dir, w.Text) {
+		a.add(changesHub, c.Span.Through(w.Span))
+	}
 	if to.Op == "<<" || !strings.Contains(to.Op, ">") || w.Process {
 		return
 	}
@@ -303,10 +312,16 @@ func (a *assessor) checkRedirect(c *shell.Command, to *shell.Redirect, dir strin
 	}
 }
 
-// changeMode handles chmod, chown and chgrp, which change every operand after the first.
+// changeMode handles chmod, chown and chgrp, which change every operand after the first. The mode may look
+// like an option, as in chmod -x.
 func (a *assessor) changeMode(inv *invocation) {
-	if list := inv.operands(); len(list) > 1 {
-		inv.args = list[1:]
-		a.checkEachWrite(inv)
+	list := inv.operands()
+	isMode := func(w shell.Word) bool {
+		return len(w.Text) > 1 && w.Text[0] == '-' && strings.Trim(w.Text[1:], "rwxXst") == ""
 	}
+	if !slices.ContainsFunc(inv.args, isMode) {
+		list = list[min(1, len(list)):]
+	}
+	inv.args = list
+	a.checkEachWrite(inv)
 }

@@ -66,6 +66,9 @@ func (a *assessor) assessCommand(c *shell.Command, d shell.Dialect, depth int) {
 		if value != "" || len(w.Subs) > 0 {
 			a.assigned[strings.TrimSuffix(name, "+")] = true
 		}
+		if len(w.Subs) > 0 && strings.Contains(w.Text, "hookback") {
+			a.hubProcesses[strings.TrimSuffix(name, "+")] = true
+		}
 		a.checkAssignment(w, w.Span.ThroughIfShort(c.Span), len(c.Words) > 0)
 	}
 	dir := a.currentDir(c.Scope)
@@ -109,6 +112,7 @@ func (a *assessor) assessWords(inv *invocation, words []shell.Word) {
 		inv.name = full
 	}
 	inv.span = program.Span.Through(words[len(words)-1].Span)
+	a.checkHookback(inv, hubProgram(program))
 	switch {
 	case len(program.Subs) > 0 || strings.Contains(program.Text, "$IFS") || strings.Contains(program.Text, "${IFS"),
 		program.Bare && strings.HasPrefix(program.Text, "{") && strings.Contains(program.Text, ","),
@@ -123,7 +127,9 @@ func (a *assessor) assessWords(inv *invocation, words []shell.Word) {
 	}
 	a.checkDownloaded(inv, program)
 	a.checkHubFiles(inv)
+	a.checkSettingsFiles(inv)
 	a.checkHubRoutes(inv)
+	a.checkWrappedHookback(inv)
 	a.checkOptions(inv)
 	a.applyRuleTable(inv)
 	for _, handle := range programHandlers[inv.name] {
@@ -153,7 +159,11 @@ func (a *assessor) checkObfuscated(w *shell.Word) {
 
 // programName returns the canonical name of a program in a dialect.
 func programName(text string, d shell.Dialect) string {
-	return programs.ProgramName(text, d != shell.POSIX)
+	name := programs.ProgramName(text, d != shell.POSIX)
+	if at := strings.LastIndexByte(name, '@'); at > 0 { // npx PACKAGE@VERSION
+		name = name[:at]
+	}
+	return name
 }
 
 // findOption returns the first argument that contains one of the short options, alone or in a

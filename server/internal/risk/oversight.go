@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
+	"github.com/hookback/hookback/server/internal/risk/paths"
 	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
@@ -14,7 +16,12 @@ var (
 	changesHooks = rule{"oversight", high, "It changes an agent's hooks or the policy, which decide whether you are asked for approval."}
 	answersHub   = rule{"oversight", high, "It answers a request in your place, or manages the hub."}
 	changesHub   = rule{"oversight", high, "It reads or changes the hub's keys, pins or address."}
+	runsHookback = rule{"oversight", high, "It runs Hookback so that it may change, skip or answer the requests for your approval."}
+	stopsHub     = rule{"oversight", high, "It stops the hub or a hook that asks for your approval."}
 )
+
+// hookVariables decide whether an agent runs its hooks, or where its settings are.
+var hookVariables = newSet("CLAUDE_CONFIG_DIR CLAUDE_CODE_SIMPLE CLAUDE_CODE_SAFE_MODE CODEX_HOME COPILOT_HOME OPENCODE_PURE OPENCODE_CONFIG_DIR")
 
 // networkPrograms reach addresses that their arguments name.
 var networkPrograms = newSet(`curl wget http https xh curlie invoke-restmethod invoke-webrequest irm iwr nc ncat netcat socat openssl telnet websocat wscat lynx w3m links
@@ -41,16 +48,168 @@ func (a *assessor) checkHubRoutes(inv *invocation) {
 	}
 }
 
-// checkHubFiles adds a finding if a program names a file of the hub, except those that only print text or
-// search: echo, printf, grep and rg.
+// checkHubFiles adds a finding if a program names a file of the hub. echo and printf only print it, and
+// the pattern of a search is no file.
 func (a *assessor) checkHubFiles(inv *invocation) {
-	if inv.name == "echo" || inv.name == "printf" || inv.name == "grep" || inv.name == "rg" {
+	if inv.name == "echo" || inv.name == "printf" {
 		return
 	}
+	pattern := inv.searchPattern()
 	for i := range inv.args {
-		if oversight.IsHubFile(inv.args[i].Text) {
+		if i != pattern && oversight.IsHubFile(inv.dir, inv.args[i].Text) {
 			a.add(changesHub, inv.span.ThroughIfShort(inv.args[i].Span))
 			return
 		}
 	}
+}
+
+// fileReaders print files or copy them elsewhere. Handlers check what the last six write.
+var fileReaders = newSet("less more bat yq awk gawk mawk nawk sed cp mv scp rsync ln install")
+
+// checkSettingsFiles adds a finding if a program that is not known to only read names a file that
+// decides whether agents ask.
+func (a *assessor) checkSettingsFiles(inv *invocation) {
+	at := -1
+	for i := range inv.args {
+		_, value, ok := strings.Cut(inv.args[i].Text, "=")
+		if oversight.IsPath(inv.dir, inv.args[i].Text) || ok && oversight.IsPath(inv.dir, value) {
+			at = i
+			break
+		}
+	}
+	if at < 0 || fileReaders[inv.name] || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
+		return
+	}
+	if sub, _ := inv.subcommand("-C", "-c"); inv.name == "git" && (sub == "add" || sub == "commit") {
+		return
+	}
+	words := []string{inv.name}
+	for i := range inv.args {
+		if text := inv.args[i].Text; oversight.IsPath(inv.dir, text) {
+			words = append(words, "x")
+		} else {
+			words = append(words, text)
+		}
+	}
+	if !programs.Harmless(words, programs.WorkingDir{Project: a.CWD}) {
+		a.add(changesHooks, inv.span.ThroughIfShort(inv.args[at].Span))
+	}
+}
+
+// checkSettingsFolder adds a finding if the directory in w, which is deleted or moved, holds an agent's
+// settings.
+func (a *assessor) checkSettingsFolder(dir string, w *shell.Word, sp shell.Span) {
+	if oversight.HoldsSettings(dir, w.Text) {
+		a.add(changesHooks, sp)
+	}
+}
+
+// hubProgram returns the program of Hookback that a word names, also as $(which hookback), or an empty
+// string.
+func hubProgram(w *shell.Word) string {
+	for _, c := range w.Subs {
+		if n := len(c.Words); n > 1 && slices.Contains([]string{"which", "command", "type", "whereis", "where"}, commandName(c)) {
+			return oversight.Program(c.Words[n-1].Text)
+		}
+	}
+	return oversight.Program(w.Text)
+}
+
+// checkHookback adds a finding if a program of Hookback is called and not known to only read.
+func (a *assessor) checkHookback(inv *invocation, program string) {
+	if program == "" {
+		return
+	}
+	words := make([]string, len(inv.args))
+	for i := range inv.args {
+		words[i] = inv.args[i].Text
+	}
+	expands := slices.ContainsFunc(inv.args, func(w shell.Word) bool { return w.Bare && w.IsDynamic() })
+	if expands || !oversight.Reads(program, words) {
+		a.add(runsHookback, inv.span)
+	}
+}
+
+// checkWrappedHookback does the same for the words of a program that runs them and that has no handler.
+func (a *assessor) checkWrappedHookback(inv *invocation) {
+	if len(programHandlers[inv.name]) > 0 || len(inv.args) == 0 {
+		return
+	}
+	words := []string{inv.name}
+	for i := range inv.args {
+		words = append(words, inv.args[i].Text)
+	}
+	if programs.RunsCode(words) && oversight.RunsHookback(strings.Join(words, " ")) {
+		a.add(runsHookback, inv.span)
+	}
+}
+
+// goRun handles go run with the path of a program of Hookback.
+func (a *assessor) goRun(inv *invocation) {
+	name, run := inv.subcommand("-C")
+	if name != "run" {
+		return
+	}
+	i := run.commandIndex(strings.Fields("-C -p -exec -tags -ldflags -gcflags -asmflags -mod -modfile -overlay -pgo -toolexec")...)
+	if i < 0 || i >= len(run.args) || len(run.args[i].Text) > paths.MaxLength {
+		return
+	}
+	folder := run.args[i].Text
+	program := oversight.Program(folder)
+	if dir := strings.TrimRight(inv.dir+"/"+strings.TrimPrefix(folder, "./"), "/."); strings.HasSuffix(dir, "hookback/server") {
+		program = "hookback-server"
+	} else if program == "" && strings.HasPrefix(folder, ".") {
+		program = oversight.Program(dir)
+		if !strings.HasSuffix(dir, "/cmd/"+program) {
+			program = ""
+		}
+	}
+	rest := *run
+	rest.args = run.args[i+1:]
+	a.checkHookback(&rest, program)
+}
+
+// checkOversightInCode adds findings for code that runs Hookback, names data of the hub, or writes a file
+// that decides whether agents ask.
+func (a *assessor) checkOversightInCode(text string, sp shell.Span) {
+	if oversight.RunsHookback(text) {
+		a.add(runsHookback, sp)
+	}
+	writes := slices.ContainsFunc(writingCalls, func(call string) bool { return strings.Contains(text, call) })
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("'\"`,;()\n", r) }) {
+		switch {
+		case oversight.IsHubFile("", word):
+			a.add(changesHub, sp)
+		case writes && oversight.IsPath("", word):
+			a.add(changesHooks, sp)
+		}
+	}
+}
+
+// writingCalls are parts of calls in code that write, move or delete files.
+var writingCalls = strings.Fields("write Write 'w ,\"w 'a ,\"a 'r+ dump( unlink remove rename replace rmtree rmSync copy truncate chmod")
+
+// checkHubProcess adds a finding if a signal is sent to a process of Hookback.
+func (a *assessor) checkHubProcess(inv *invocation) {
+	if inv.findArgument("-0", "-l", "-L", "--list") != nil {
+		return
+	}
+	named := strings.Contains(inv.span.Text(), "hookback") || inv.pipedInput && a.mentionsHookback(inv.cmd.Upstream)
+	for i := range inv.args {
+		for _, v := range inv.args[i].Vars {
+			named = named || a.hubProcesses[v.Name]
+		}
+	}
+	if named {
+		a.add(stopsHub, inv.span)
+	}
+}
+
+// mentionsHookback reports whether a command of a pipe, from the given ones back to its start, has the name
+// among its words.
+func (a *assessor) mentionsHookback(commands []*shell.Command) bool {
+	return slices.ContainsFunc(commands, func(c *shell.Command) bool {
+		a.pipeBudget--
+		return a.pipeBudget >= 0 && (strings.Contains(c.Span.Text(), "hookback") || a.mentionsHookback(c.Upstream))
+	})
 }

@@ -23,7 +23,7 @@ func init() {
 		{`cat less more head tail bat grep rg awk sed cp mv base64 xxd od hexdump strings nl sort cut tac diff jq yq tar zip gzip openssl vim vi nano
 			code open get-content gc type nc ncat tee`, (*assessor).checkReads},
 
-		{"kill", (*assessor).kill},
+		{"kill", (*assessor).kill}, {"kill pkill killall skill taskkill stop-process spps", (*assessor).checkHubProcess}, {"go", (*assessor).goRun},
 		{"psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client bq cockroach snowsql", (*assessor).sqlClient},
 		{"python node deno ruby perl bun php lua luajit", (*assessor).interpreter},
 

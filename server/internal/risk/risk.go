@@ -35,7 +35,7 @@ type Assessment struct {
 // the project; empty if unknown. Excerpts are copied from the arguments, so arguments must already
 // be redacted.
 func Assess(tool string, arguments json.RawMessage, cwd string) Assessment {
-	a := &assessor{WorkingDir: paths.NewWorkingDir(cwd), wordBudget: shell.MaxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: shell.MaxWords, assigned: map[string]bool{}}
+	a := &assessor{WorkingDir: paths.NewWorkingDir(cwd), wordBudget: shell.MaxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: shell.MaxWords, assigned: map[string]bool{}, hubProcesses: map[string]bool{}}
 	a.assessCall(tool, arguments)
 	findings := a.top()
 	level := Highest("", findings)
@@ -87,6 +87,8 @@ type assessor struct {
 	callScope      *shell.Scope    // scope of the directory that the call names; nil if it names none
 	invisibleRunes int             // number of invisible characters reported so far
 	assigned       map[string]bool // variables that the script assigns
+	hubProcesses   map[string]bool // variables with the output of a command about Hookback
+	toolReads      bool            // the tool only reads, judging by its name
 	downloaded     map[string]bool // files that the script downloaded
 	packageFile    *shell.Span     // package.json that the call writes
 	// repositoryFolders has the last folder objects or refs that the call creates, by directory.

@@ -415,6 +415,9 @@ func FuzzAssess(f *testing.F) {
 			f.Add("Bash", string(mustMarshal(map[string]string{"command": v.command})))
 		}
 	}
+	for _, command := range oversightCommands {
+		f.Add("Bash", string(mustMarshal(map[string]string{"command": command})))
+	}
 	for _, c := range corpusCases(f) {
 		f.Add(c.tool, string(c.arguments))
 	}

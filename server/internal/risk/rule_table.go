@@ -26,11 +26,36 @@ var ruleTable = []tableRow{
 		docker|podman system|image|container|builder prune !--volumes
 		docker|podman rmi -f|--force`},
 
-	{rule{"oversight", high, "It removes the hooks that ask you for approval."}, `hookback uninstall !--dry-run`},
-	{rule{"oversight", high, "It changes which hub decides about the agent's calls."}, `
-		hookback trust
-		hookback-server !--help|-help|-h|--version|-version`},
-	{rule{"oversight", high, "It makes the hub that asks for your approval reachable from other devices."}, `hookback pair !--help`},
+	{rule{"oversight", high, "It starts an agent without the hooks that ask for your approval, or removes Hookback from it."}, `
+		claude|claude-code --settings|--setting-sources|--bare|--safe-mode|--managed-settings
+		codex ~hooks=
+		codex --disable =hooks|=codex_hooks|=--disable=hooks|=--disable=codex_hooks
+		codex --ignore-user-config
+		opencode --pure
+		claude|claude-code|copilot|qwen|gemini ~disableAllHooks|~hooksConfig
+		claude|claude-code|codex|gemini|qwen|droid|copilot|cursor-agent mcp|plugin|plugins|extensions remove|rm|disable|uninstall ~hookback`},
+	{rule{"oversight", high, "It starts an agent that acts without asking for approval."}, `
+		claude|claude-code|opencode|agy|antigravity --dangerously-skip-permissions|--allow-dangerously-skip-permissions
+		claude|claude-code ~bypassPermissions
+		codex --dangerously-bypass-approvals-and-sandbox|--full-auto|--yolo
+		codex -a|--ask-for-approval =never|=--ask-for-approval=never
+		gemini|qwen -y|--yolo|~approval-mode=yolo
+		gemini|qwen --approval-mode =yolo
+		copilot --yolo|--allow-all|--allow-all-tools
+		droid --skip-permissions-unsafe
+		crush|cline -y|--yolo
+		kiro-cli -a|--trust-all-tools
+		aider --yes-always
+		cursor-agent -f|--force`},
+	{stopsHub, `
+		systemctl stop|disable|mask|kill|restart|try-restart|edit|revert|set-property ~hookback
+		service|rc-service ~hookback =stop|restart
+		launchctl unload|bootout|remove|stop|kill|disable ~hookback
+		docker|podman stop|kill|rm|restart|pause|update|rename ~hookback
+		docker|podman container stop|kill|rm|restart|pause|update|rename ~hookback
+		schtasks ~hookback =/delete|/end|/change|/Delete|/End|/Change
+		npm|pnpm|yarn|bun|brew|apt|apt-get|dnf|yum|apk|snap|choco|winget|scoop|pipx|cargo uninstall|remove|rm|purge|un|del|unlink ~hookback
+		stop-service|stop-scheduledtask|unregister-scheduledtask|disable-scheduledtask ~hookback`},
 	{rule{"oversight", high, "It talks to a local service directly, for example to the hub that asks for your approval."}, `
 		curl --unix-socket|--abstract-unix-socket
 		nc|ncat|netcat -U
@@ -147,13 +172,6 @@ var ruleTable = []tableRow{
 		git config =http.sslVerify =false
 		npm config set =strict-ssl =false
 		pip install --trusted-host`},
-	{rule{"safety_off", high, "It starts an agent that acts without asking for approval."}, `
-		claude --dangerously-skip-permissions
-		claude ~bypassPermissions
-		codex --dangerously-bypass-approvals-and-sandbox|--full-auto|--yolo
-		gemini|qwen -y|--yolo
-		aider --yes-always
-		cursor-agent -f|--force`},
 	{rule{"safety_off", high, "It disables a security feature of this machine."}, `
 		setenforce 0
 		spctl --master-disable|--global-disable

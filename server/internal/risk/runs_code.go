@@ -68,6 +68,8 @@ func (a *assessor) checkAssignment(w *shell.Word, sp shell.Span, isPrefix bool) 
 	switch {
 	case hubVariables[name]:
 		a.add(changesHub, sp)
+	case hookVariables[name]:
+		a.add(changesHooks, sp)
 	case isPrefix && (!inert || w.IsDynamic()),
 		!isPrefix && (executingVariables[name] || strings.HasPrefix(name, "DYLD_")),
 		!isPrefix && name == "PATH" && !strings.HasPrefix(value, "$PATH:") && !strings.HasPrefix(value, "${PATH}:"):

@@ -36,6 +36,8 @@ func (a *assessor) assessToolName(tool string, k call.Kind) {
 func (a *assessor) assessNameWords(tool string) {
 	for _, w := range nameWords(tool) {
 		switch w {
+		case "read", "get", "list", "search", "view", "find", "stat", "info", "tree", "show":
+			a.toolReads = true
 		case "delete", "remove", "drop", "destroy", "purge", "wipe", "erase", "truncate", "uninstall", "clear", "revoke":
 			a.add(nameDeletes, shell.Span{})
 		case "send", "post", "publish", "tweet", "email", "reply", "share", "invite", "broadcast", "submit":
@@ -104,6 +106,7 @@ func (a *assessor) assessArgument(k call.Kind, arg argument) {
 	case k == call.Write && (name == "input" || name == "patch") && strings.HasPrefix(arg.source.Text, "*** Begin Patch"):
 		a.assessPatch(arg.source)
 	case k == call.Other && !slices.Contains(proseArguments, name):
+		a.checkOversightPath(k, arg.source)
 		a.assessPossibleCommand(arg.source)
 	}
 }
@@ -111,9 +114,7 @@ func (a *assessor) assessArgument(k call.Kind, arg argument) {
 // assessPath assesses a path that a tool reads or writes.
 func (a *assessor) assessPath(k call.Kind, src *shell.Source) {
 	w := shell.Word{Span: src.Whole(), Text: src.Text, Bare: true}
-	if oversight.IsHubFile(src.Text) {
-		a.add(changesHub, w.Span)
-	}
+	a.checkOversightPath(k, src)
 	switch k {
 	case call.Write:
 		if paths.IsPackageFile(src.Text) {
@@ -127,6 +128,17 @@ func (a *assessor) assessPath(k call.Kind, src *shell.Source) {
 		if found, ok := classifySecretFile(a.CWD, w.Text); ok {
 			a.add(found, w.Span)
 		}
+	}
+}
+
+// checkOversightPath adds a finding if a path of a tool is a file of the hub, or if an unknown tool may
+// change one that decides whether agents ask.
+func (a *assessor) checkOversightPath(k call.Kind, src *shell.Source) {
+	switch {
+	case oversight.IsHubFile(a.CWD, src.Text):
+		a.add(changesHub, src.Whole())
+	case k == call.Other && !a.toolReads && oversight.IsPath(a.CWD, src.Text):
+		a.add(changesHooks, src.Whole())
 	}
 }
 
@@ -154,10 +166,13 @@ func (a *assessor) assessPatch(src *shell.Source) {
 func (a *assessor) assessPossibleCommand(src *shell.Source) {
 	first, _, spaced := strings.Cut(strings.TrimSpace(src.Text), " ")
 	name := programName(first, shell.POSIX)
-	if !spaced || len(programHandlers[name])+len(patternsByProgram[name]) == 0 {
+	if !spaced || len(programHandlers[name])+len(patternsByProgram[name]) == 0 && oversight.Program(first) == "" {
 		return
 	}
-	trial := &assessor{WorkingDir: a.WorkingDir, wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget, assigned: map[string]bool{}}
+	trial := &assessor{
+		WorkingDir: a.WorkingDir, wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget,
+		assigned: map[string]bool{}, hubProcesses: map[string]bool{},
+	}
 	trial.assessScript(src, shell.POSIX, nil, 0)
 	a.wordBudget, a.byteBudget, a.pipeBudget = trial.wordBudget, trial.byteBudget, trial.pipeBudget
 	for _, f := range trial.findings {

@@ -334,7 +334,9 @@ func (a *assessor) ssh(inv *invocation) {
 		}
 		return
 	}
-	remoteAssessor := &assessor{wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget, assigned: a.assigned, findings: a.findings} // the working directory has no meaning on the remote host
+	remoteAssessor := &assessor{ // the working directory has no meaning on the remote host
+		wordBudget: a.wordBudget, byteBudget: a.byteBudget, pipeBudget: a.pipeBudget, assigned: a.assigned, hubProcesses: a.hubProcesses, findings: a.findings,
+	}
 	remote := *inv
 	remote.dir, remote.cmd = "", &shell.Command{Span: inv.cmd.Span, Words: inv.cmd.Words, Scope: &shell.Scope{Resolved: true}}
 	remoteAssessor.assessJoined(&remote, inv.args[i+1:])

@@ -1,7 +1,8 @@
-// Package oversight recognizes paths and routes that decide whether people are asked.
+// Package oversight recognizes commands, paths and routes that decide whether people are asked.
 package oversight
 
 import (
+	_ "embed"
 	"net/url"
 	"path"
 	"slices"
@@ -12,31 +13,83 @@ import (
 	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
-// hookFiles are the suffixes of the paths from which agents load their hooks.
-var hookFiles = strings.Fields(`
-	/hookback.json /.claude/settings.json /.claude/settings.local.json /managed-settings.json /.codex/hooks.json /.codex/config.toml
-	/.gemini/settings.json /.gemini/config/hooks.json /.agents/hooks.json /.cursor/hooks.json /.copilot/settings.json /.qwen/settings.json
-	/.factory/hooks.json /.factory/settings.json /crush.json /.crush.json /.windsurf/hooks.json /.codeium/windsurf/hooks.json /.codeium/hooks.json`)
+//go:embed settings.txt
+var agentSettings string
 
-// hookFolders are directories that hold one file per hook.
-var hookFolders = []string{
-	"/.github/hooks/", "/.copilot/hooks/", "/.clinerules/hooks/", "/Cline/Hooks/", "/.kiro/agents/", "/.kiro/hooks/", "/opencode/plugin/", "/opencode/plugins/",
-	"/.opencode/plugin/", "/.opencode/plugins/",
-}
+var (
+	// hookFiles are the ends of the paths of files that decide whether agents ask, in lower case.
+	hookFiles = []string{"/hookback.json", "/hookback.service", "/dev.hookback.hub.plist"}
+	// hookFolders are directories of which every file is one, with a final slash.
+	hookFolders []string
+	// settingsFolders are the directories of an agent that hold those files.
+	settingsFolders = map[string]bool{}
+)
 
-// IsPath reports whether a path, relative to dir, configures an agent's hooks or a policy.
-func IsPath(dir, p string) bool {
-	if p = paths.ToSlashes(strings.TrimPrefix(p, "file://")); !paths.IsAbsolute(p) {
-		p = path.Join(dir, p)
-	}
-	p = "/" + strings.TrimPrefix(path.Clean(p), "/")
-	for _, file := range hookFiles {
-		if strings.HasSuffix(p, file) {
-			return true
+func init() {
+	for line := range strings.Lines(strings.ToLower(agentSettings)) {
+		_, end, ok := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case !ok || strings.HasPrefix(line, "#"):
+			continue
+		case strings.HasSuffix(end, "/"):
+			hookFolders = append(hookFolders, end)
+			settingsFolders[strings.TrimSuffix(end, "/")] = true
+		default:
+			hookFiles = append(hookFiles, end)
+		}
+		// .github and directories such as opencode, which others have too, hold more than settings.
+		for folder := path.Dir(strings.TrimSuffix(end, "/")); len(folder) > 1; folder = path.Dir(folder) {
+			if strings.HasPrefix(folder, "/.") && folder != "/.github" {
+				settingsFolders[folder] = true
+			}
 		}
 	}
-	for _, folder := range hookFolders {
-		if strings.Contains(p, folder) {
+}
+
+// resolve returns the path p relative to dir, in lower case with slashes, because disks of Windows and
+// macOS ignore case.
+func resolve(dir, p string) string {
+	p = strings.TrimPrefix(p, "file://")
+	if p = strings.ReplaceAll(p, `\`, "/"); !paths.IsAbsolute(p) {
+		p = path.Join(dir, p)
+	}
+	return strings.ToLower("/" + strings.TrimPrefix(path.Clean(p), "/"))
+}
+
+// mayName reports whether a word can name one of the files at all. Most words can't, which saves the work.
+func mayName(dir, p string) bool {
+	return p != "" && len(p) <= paths.MaxLength &&
+		(strings.ContainsAny(p, `./\_`) || strings.Contains(p, "sign-in") || strings.Contains(dir, "/.") || strings.Contains(dir, "hook") || strings.Contains(dir, "Hook"))
+}
+
+// IsPath reports whether a path, relative to dir, configures an agent's hooks, a policy or the service of
+// the hub.
+func IsPath(dir, p string) bool {
+	if !mayName(dir, p) {
+		return false
+	}
+	p = resolve(dir, p)
+	return slices.ContainsFunc(hookFiles, func(end string) bool { return strings.HasSuffix(p, end) }) ||
+		slices.ContainsFunc(hookFolders, func(folder string) bool { return strings.Contains(p, folder) })
+}
+
+// IsProgramFile reports whether a path is an installed program of Hookback, which hooks run.
+func IsProgramFile(p string) bool {
+	return Program(p) != "" && path.Base(path.Dir(strings.ReplaceAll(p, `\`, "/"))) == "bin"
+}
+
+// maxSettingsDepth is the largest number of segments in settingsFolders.
+const maxSettingsDepth = 3
+
+// HoldsSettings reports whether a directory, relative to dir, or its entries are the settings of an agent.
+func HoldsSettings(dir, p string) bool {
+	if len(p) > paths.MaxLength {
+		return false
+	}
+	p = strings.TrimRight(resolve(dir, strings.TrimRight(p, "*")), "/")
+	at := len(p)
+	for range maxSettingsDepth {
+		if at = strings.LastIndexByte(p[:max(at, 0)], '/'); at >= 0 && settingsFolders[p[at:]] {
 			return true
 		}
 	}
@@ -145,14 +198,30 @@ func namesPut(upper string) bool {
 
 func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// IsHubFile reports whether a path names the hub's database or key, or the hubs that an account
-// trusts.
-func IsHubFile(p string) bool {
-	if !strings.Contains(p, "hook") && !strings.Contains(p, "known_hubs") {
+// hubFolders hold the hub's data, what this account trusts and the policy, in lower case.
+var hubFolders = []string{
+	"/.config/hookback", "/.local/share/hookback", "/.local/state/hookback", "/application support/hookback", "/appdata/local/hookback",
+	"/etc/hookback", "/var/lib/hookback", "/data/hookback", "_home/hookback", "_home}/hookback",
+	"localappdata/hookback", "localappdata%/hookback",
+}
+
+// IsHubFile reports whether a path, relative to dir, names data of the hub, such as its database, its key
+// or a sign-in link, or the hubs that an account trusts. It does not for policies and logs, which may be
+// read.
+func IsHubFile(dir, p string) bool {
+	if !mayName(dir, p) {
 		return false
 	}
-	p = path.Clean(paths.ToSlashes(strings.TrimPrefix(p, "file://")))
+	p = resolve(dir, p)
 	base := path.Base(p)
-	return base == "known_hubs" || base == "hookback.db" || strings.HasPrefix(base, "hookback.db-") || strings.HasPrefix(base, "hookback.db.") ||
-		p == "/etc/hookback" || strings.HasPrefix(p, "/etc/hookback/")
+	switch {
+	case base == "known_hubs", base == "sign-in-link", base == "hookback.db",
+		strings.HasPrefix(base, "hookback.db-"), strings.HasPrefix(base, "hookback.db."):
+		return true
+	case base == "hookback.json", strings.HasSuffix(base, ".log"):
+		return false
+	}
+	return slices.ContainsFunc(hubFolders, func(folder string) bool {
+		return strings.HasSuffix(p, folder) || strings.Contains(p, folder+"/")
+	})
 }
