@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -165,6 +166,7 @@ var kinds = sync.OnceValue(func() map[string]func(string, WorkingDir) bool {
 		// In a program with options that do harm no pattern may expand to one.
 		"path":     func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 },
 		"file":     func(v string, dir WorkingDir) bool { return dir.Contains(v) },
+		"named":    func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.Trim(path.Ext(v), ".") != "" }, // a file by its name
 		"revision": isRevision,
 		"lines":    func(v string, _ WorkingDir) bool { return isLineRange(v) },
 		"filter":   func(v string, _ WorkingDir) bool { return isFilter(v) },

@@ -70,6 +70,9 @@ func TestHarmless(t *testing.T) {
 		{"rg --files --hidden", true},
 		{"git grep TODO", true},
 		{"git grep --no-index TODO", false},
+		{"diff -u src/a.go src/b.go", true},
+		{"diff . copy", false}, // of folders it compares the files, also a secret's
+		{"diff src copy.d/", false},
 		{"diff -r a b", false},
 		{"diff -rq a b", false},
 		{"cat **", false},

@@ -18,7 +18,7 @@ import (
 // kindSamples has a value of each kind that exists in the test's directory.
 var kindSamples = map[string]string{
 	"text": "a", "number": "1", "word": "a", "path": "src/a.txt", "file": "src/a.txt", "revision": "HEAD", "lines": "1,2p", "filter": ".", "format": "+%s",
-	"resource": "pods", "literal": "a", "names": "*.txt", "package": "a", "archive": "src/a.txt", "setting": "user.name",
+	"resource": "pods", "named": "src/a.txt", "literal": "a", "names": "*.txt", "package": "a", "archive": "src/a.txt", "setting": "user.name",
 }
 
 func (k kind) sample() string {
