@@ -130,6 +130,7 @@ test.describe('Team', () => {
     await find('grace')
     await expect(chosen).toContainText('grace')
     await page.keyboard.press('Escape')
+    await expect(page.getByTestId('palette')).toHaveCount(0)
     await find('quiet hours')
     await page.keyboard.press('Enter')
     await expect(page).toHaveURL(`${hub.url}/settings/browser`)
