@@ -100,7 +100,7 @@ const (
 
 // File is a path that a call touches.
 type File struct {
-	Path string // absolute with slashes if Call.Dir is known, and as the call gives it otherwise
+	Path string // absolute with slashes if Call.Dir is known, and as the call gives it otherwise; may have an Expansion
 	Op   FileOp
 	Span Span
 }

@@ -16,15 +16,26 @@ func systemShell(dir string) Shell {
 
 func (r reader) shell() Shell { return cmp.Or(r.tool.shell, r.system) }
 
-// run reads a command line. Where it runs is unknown if its tool has an argument for it whose meaning is
-// unknown.
+// run reads a command line. If its tool has an argument for a directory whose meaning is unknown, it is
+// unknown where the commands run, and their files are read in both directories.
 func (r reader) run(text string, at Span, shell Shell) {
-	dir := r.call.Dir
-	if r.other != "" {
-		r.call.Dir = ""
+	c, dir := r.call, r.call.Dir
+	if r.other == "" {
+		c.readCommand(text, at, shell)
+		return
 	}
-	r.call.readCommand(text, at, shell)
-	r.call.Dir = dir
+	c.Dir = ""
+	from := len(c.Files)
+	c.readCommand(text, at, shell)
+	c.Dir = dir
+	for i := range c.Files[from:] {
+		f := &c.Files[from+i]
+		there := *f
+		f.Path, there.Path = joinDir(dir, f.Path), joinDir(r.other, f.Path)
+		if there.Path != f.Path {
+			c.Files = append(c.Files, there)
+		}
+	}
 }
 
 // commands reads the commands of an object, with the operands and variables next to them.

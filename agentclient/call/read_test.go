@@ -91,11 +91,35 @@ func TestReadLine_Unread(t *testing.T) {
 		strings.Repeat("$((", 10_000): "nested too deeply",
 		strings.Repeat("x", 300<<10):  "256 KiB",
 		"x='a[$(rm y)]'; ((x))":       "evaluated as arithmetic",
-		"echo hi > $x":                "name of a file",
 	} {
 		c := call.ReadLine(line, call.POSIX)
 		require.NotEmpty(t, c.Unread, "%.80q", line)
 		require.Contains(t, c.Unread[0].Reason, why, "%.80q", line)
+	}
+}
+
+func TestReadLine_Files(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"cat .env":                        "read .env",
+		"cd /p && cat -n .env > out":      "write /p/out, read /p/.env",
+		"grep -rn '.env' src":             "read src",
+		"cp -r a b .env":                  "read a, read b, write .env",
+		"mv .env x":                       "move .env, write x",
+		"rm -f -- -x .env":                "delete -x, delete .env",
+		"sed -i s/a/b/ .env":              "write .env",
+		"tee -a .env < in":                "read in, write .env",
+		"dd if=.env of=x":                 "read .env, write x",
+		"sudo cat .env":                   "read .env",
+		"echo .env; git commit -m .env":   "",
+		"sort --output=.env x":            "read .env, read x",
+		"for f in *; do cat \"$f\"; done": "read \x00",
+	} {
+		var got []string
+		for _, f := range call.ReadLine(line, call.POSIX).Files {
+			got = append(got, string(f.Op)+" "+f.Path)
+		}
+		require.Equal(t, want, strings.Join(got, ", "), line)
 	}
 }
 
@@ -110,6 +134,7 @@ func TestReadLine_Spans(t *testing.T) {
 		}
 	}
 	require.Equal(t, "out", line[c.Files[0].Span.From:c.Files[0].Span.To])
+	require.Empty(t, call.ReadLine("echo hi > $x", call.POSIX).Unread)
 }
 
 func TestReadLine_Windows(t *testing.T) {

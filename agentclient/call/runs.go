@@ -71,6 +71,7 @@ func (l *line) add(cmd Command) {
 	if has(evaluators, name) && slices.ContainsFunc(cmd.Words[1:], func(w Word) bool { return strings.Contains(w.Text, "[") }) {
 		l.evaluates = true
 	}
+	l.operandFiles(name, &cmd)
 	l.changeDir(name, &cmd)
 	l.runs(name, &cmd)
 }

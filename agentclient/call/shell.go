@@ -321,12 +321,9 @@ func isDescriptor(op syntax.RedirOperator, target string) bool {
 }
 
 func (l *line) addFile(w Word, op FileOp) {
-	p := w.Text
-	if w.Dynamic {
-		l.unread(w.Span, "the name of a file is known only at run time")
-		return
+	if len(l.c.Files) < maxCommands && w.Text != "" {
+		l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span})
 	}
-	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, p), Op: op, Span: w.Span})
 }
 
 // joinDir returns p as an absolute path if that is known.

@@ -103,12 +103,24 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 func (c *callArguments) files() (values []*Value) {
 	read := c.reading()
 	for _, f := range read.Files {
-		values = append(values, &Value{kind: Text, value: f.Path})
-		if relative, ok := strings.CutPrefix(f.Path, strings.TrimSuffix(read.Dir, "/")+"/"); ok && read.Dir != "" {
+		if strings.HasSuffix(f.Path, call.Expansion) {
+			continue // see hidesFile
+		}
+		p := strings.ReplaceAll(f.Path, call.Expansion, "x")
+		values = append(values, &Value{kind: Text, value: p})
+		if relative, ok := strings.CutPrefix(p, strings.TrimSuffix(read.Dir, "/")+"/"); ok && read.Dir != "" {
 			values = append(values, &Value{kind: Text, value: relative})
 		}
 	}
 	return values
+}
+
+// hidesFile reports whether the call changes a file whose name is known only at run time. What it reads
+// so, as in a loop over files, is not compared.
+func (c *callArguments) hidesFile() bool {
+	return slices.ContainsFunc(c.reading().Files, func(f call.File) bool {
+		return strings.HasSuffix(f.Path, call.Expansion) && f.Op != call.ReadFile && f.Op != call.ListFile
+	})
 }
 
 // onlyFiles returns the values if they are all files of the call: a rule that allows must see each.

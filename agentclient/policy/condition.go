@@ -70,6 +70,9 @@ func (c *condition) check(args *callArguments) (Verdict, string) {
 	if unread := args.reading().Unread; best == NoMatch && !c.forAllow && len(unread) > 0 && c.mayBeUnread() {
 		return Indeterminate, unread[0].Reason
 	}
+	if best == NoMatch && !c.forAllow && c.isFile() && args.hidesFile() {
+		return Indeterminate, "it changes a file whose name is known only at run time"
+	}
 	if best == Indeterminate {
 		return Indeterminate, fmt.Sprintf("its argument %s has a type or size that the rule can't compare", strings.Join(c.path, "."))
 	}
@@ -77,9 +80,9 @@ func (c *condition) check(args *callArguments) (Verdict, string) {
 }
 
 // mayBeUnread reports whether a part of a call that can't be read may hold the argument.
-func (c *condition) mayBeUnread() bool {
-	return len(c.path) == 1 && c.path[0] == "file" || c.isCommand()
-}
+func (c *condition) mayBeUnread() bool { return c.isFile() || c.isCommand() }
+
+func (c *condition) isFile() bool { return len(c.path) == 1 && c.path[0] == "file" }
 
 // checkRuns evaluates runs for all commands of a call, or for a command line at another place in its
 // arguments.

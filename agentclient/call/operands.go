@@ -1,0 +1,83 @@
+package call
+
+import (
+	"strings"
+)
+
+// fileOperands are the programs whose operands are files, by what they do with them. Of the programs
+// after "skip:" the first operand is none, but a pattern, a script or a mode.
+var fileOperands = parseFileOperands(`
+read: cat tac head tail less more wc stat file od xxd hexdump strings sort uniq cut nl fold base64 base32 md5sum sha1sum sha256sum sha512sum
+read: cksum diff cmp comm paste column source . bat batcat open xdg-open gzip gunzip zcat xz bzip2 zip unzip tar cpio
+read skip: grep egrep fgrep zgrep rg ag ack jq yq awk gawk mawk sed gsed
+write: tee touch truncate mkdir mkfifo mktemp vi vim nvim nano emacs ed
+write skip: chmod chown chgrp setfacl
+delete: rm rmdir unlink shred
+move: mv rename
+copy: cp ln install rsync scp
+list: ls tree du dir
+`)
+
+func parseFileOperands(table string) map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(table) {
+		what, names, _ := strings.Cut(line, ":")
+		for _, name := range strings.Fields(names) {
+			m[name] = what
+		}
+	}
+	return m
+}
+
+// operandFiles adds the files in the operands of a command.
+func (l *line) operandFiles(name string, cmd *Command) {
+	if name == "dd" {
+		for _, w := range cmd.Words[1:] {
+			for prefix, op := range map[string]FileOp{"if=": ReadFile, "of=": WriteFile} {
+				if p, ok := strings.CutPrefix(w.Text, prefix); ok {
+					l.addFile(Word{Text: p, Span: w.Span}, op)
+				}
+			}
+		}
+		return
+	}
+	what, known := fileOperands[name]
+	if !known {
+		return
+	}
+	operands, inPlace := operandsOf(cmd.Words[1:])
+	what, skips := strings.CutSuffix(what, " skip")
+	if skips && len(operands) > 0 {
+		operands = operands[1:]
+	}
+	for i, w := range operands {
+		op := FileOp(what)
+		switch {
+		case what == "copy" && i == len(operands)-1, what == "move" && i == len(operands)-1, inPlace && strings.HasSuffix(name, "sed"):
+			op = WriteFile
+		case what == "copy":
+			op = ReadFile
+		}
+		l.addFile(w, op)
+	}
+}
+
+// operandsOf returns the words that are no options, the values of --name=value among them, and whether
+// there is an option -i.
+func operandsOf(words []Word) (operands []Word, inPlace bool) {
+	ended := false
+	for _, w := range words {
+		switch {
+		case ended || len(w.Text) < 2 || w.Text[0] != '-':
+			operands = append(operands, w)
+		case w.Text == "--":
+			ended = true
+		default:
+			inPlace = inPlace || w.Text == "--in-place" || strings.HasPrefix(w.Text, "-i")
+			if _, value, ok := strings.Cut(w.Text, "="); ok {
+				operands = append(operands, Word{Text: value, Span: w.Span})
+			}
+		}
+	}
+	return operands, inPlace
+}
