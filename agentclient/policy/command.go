@@ -174,12 +174,13 @@ func (r *rule) coversCommands(c *callArguments) bool {
 	if len(lines) > 0 && c.object().SetsEnvironment(false) {
 		return false // GIT_PAGER and the like run programs
 	}
+	dir := programs.WorkingDir{Project: c.Dir, Dir: c.reading().Dir}
 	for _, line := range lines {
 		_, effect := programs.ExecutingOption(line.words)
 		switch {
 		case line.words == nil, effect == programs.Executes:
 			return false
-		case programs.Harmless(line.words, programs.WorkingDir{}):
+		case programs.Harmless(line.words, dir):
 		case programs.RunsCode(line.words):
 			if !r.namesExactly(line) || len(lines) > 1 {
 				return false

@@ -51,7 +51,7 @@ func (r *fileParser) parseTests(path []string, n *Value, forAllow bool) (all []c
 		}
 		c := condition{path: path, forAllow: forAllow}
 		if op == "runs" {
-			c.Test = r.newRunsTest(operand, found["option"], forAllow)
+			c.Test = r.newRunsTest(operand, found["option"])
 		} else {
 			c.Test = r.newTest(op, operand, forAllow)
 		}
@@ -114,7 +114,7 @@ func (r *fileParser) checkOption(found map[string]*Value, forAllow bool) {
 }
 
 // newRunsTest returns the test of runs and option.
-func (r *fileParser) newRunsTest(n, option *Value, forAllow bool) (test Test) {
+func (r *fileParser) newRunsTest(n, option *Value) (test Test) {
 	command, _ := n.value.(string)
 	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, shellOperators+"*?[\\\"'\n") {
 		r.addProblem(n.offset, `runs requires a program such as "rm", or its first words such as "git push"`)
