@@ -348,7 +348,7 @@ func TestPasskeys_RequiredUnlessHarmless(t *testing.T) {
 		c.Passkeys = &auth.Passkeys{For: schema.PasskeyForUnknown, RPID: "localhost", Origin: hubOrigin}
 	})
 	call := func(command string) string {
-		return `"humanInTheLoop":{"question":"q","type":"permission","toolCall":{"name":"Bash","arguments":{"command":"` + command + `"},"editable":true}}`
+		return `"humanInTheLoop":{"question":"q","type":"permission","context":{"cwd":"/home/dev/p"},"toolCall":{"name":"Bash","arguments":{"command":"` + command + `"},"editable":true}}`
 	}
 	for n, c := range []struct{ question, answer, problem string }{
 		{call("git status"), approveBody, ""},
@@ -376,7 +376,7 @@ func TestPasskeys_RuleReplacesNone(t *testing.T) {
 	})
 	ada := r.owner("ada")
 	call := func(command string) string {
-		return `"humanInTheLoop":{"question":"q","type":"permission","toolCall":{"name":"Bash","arguments":{"command":"` + command + `"}}}`
+		return `"humanInTheLoop":{"question":"q","type":"permission","context":{"cwd":"/home/dev/p"},"toolCall":{"name":"Bash","arguments":{"command":"` + command + `"}}}`
 	}
 	rule := func(from schema.EventID, then string) string {
 		return `{"from":` + from.String() + `,"then":"` + then + `","scope":"call","reach":"session"}`
