@@ -23,6 +23,8 @@ type Call struct {
 	Texts     []Span    // text that no program runs: bodies of here-documents, arguments that are data
 	Unread    []Unread  // what could not be read; empty: all of it was
 	Arguments json.RawMessage
+
+	wrapped int // commands in the operands of others
 }
 
 // Span is a part of a string in Call.Arguments. The zero value is the whole call.
@@ -64,6 +66,7 @@ type Word struct {
 	Splits   bool // an unquoted expansion may become several words, or none
 	Pattern  bool // an unquoted pattern (*, ?, […]) may become file names
 	IsQuoted bool // it has a quoted part
+	isMany   bool // it may become any words: $@, or a substitution without quotes
 	Span     Span
 }
 
@@ -84,6 +87,7 @@ const (
 
 // Redirect is an input or output of a command.
 type Redirect struct {
+	FD     string // file descriptor before it; empty: 0 of an input, 1 of an output
 	Op     string // <, >, >>, >|, &>, &>>, <>, <<< or <<
 	Target Word   // of << the body
 }

@@ -2,6 +2,8 @@ package call
 
 import (
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // fileOperands are the programs whose operands are files, by what they do with them. Of the programs
@@ -43,6 +45,7 @@ func (l *line) operandFiles(name string, cmd *Command) {
 	}
 	what, known := fileOperands[name]
 	if !known {
+		l.likelyFiles(name, cmd)
 		return
 	}
 	operands, inPlace := operandsOf(cmd.Words[1:])
@@ -59,6 +62,36 @@ func (l *line) operandFiles(name string, cmd *Command) {
 			op = ReadFile
 		}
 		l.addFile(w, op)
+	}
+}
+
+// textOperands are programs whose operands are text, also if they look like files.
+const textOperands = " cd echo printf test [ [[ export alias set unset "
+
+// wrappersWithFiles are wrappers whose options name files.
+const wrappersWithFiles = " docker podman nerdctl docker-compose podman-compose kubectl oc npx go cargo "
+
+// likelyFiles adds the words of another program that look like files: with a slash, or the name of a
+// hidden file. @name is a file of curl and others.
+func (l *line) likelyFiles(name string, cmd *Command) {
+	if _, wraps := operandsBefore(name); wraps && programs.RunsCode(texts(cmd.Words)) && !has(wrappersWithFiles, name) {
+		return // the command that it runs has them
+	}
+	if has(textOperands, name) {
+		return
+	}
+	for i, w := range cmd.Words[1:] {
+		text := w.Text
+		if _, value, ok := strings.Cut(text, "="); ok {
+			text = value
+		}
+		text = strings.TrimPrefix(text, "@")
+		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e")
+		isHidden := len(text) > 1 && text[0] == '.' && text[1] != '.' && text[1] != '/'
+		if isMessage || strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || !isHidden && !strings.Contains(text, "/") {
+			continue
+		}
+		l.addFile(Word{Text: text, Span: w.Span}, UseFile)
 	}
 }
 

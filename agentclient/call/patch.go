@@ -10,7 +10,8 @@ type patchReader struct {
 	call     *Call
 	at       Span
 	files    int
-	last     int // index in call.Files of the last updated file, for Move to; -1: none
+	last     int    // index in call.Files of the last updated file, for Move to; -1: none
+	header   string // of the last line diff --git
 	isUnread bool
 }
 
@@ -82,6 +83,16 @@ func (p *patchReader) readHeader(line string, at Span) {
 func (p *patchReader) readDiffLine(line, previous string, at Span) string {
 	if name, ok := strings.CutPrefix(line, "--- "); ok {
 		return name
+	}
+	if line == "GIT binary patch" || strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "deleted file mode ") ||
+		strings.HasPrefix(line, "old mode ") { // there may be no other line with the name
+		if _, after, ok := strings.Cut(p.header, " b/"); ok {
+			p.add(after, WriteFile, at)
+		}
+		p.header = ""
+	}
+	if names, ok := strings.CutPrefix(line, "diff --git "); ok {
+		p.header = names
 	}
 	for _, h := range []struct {
 		prefix string

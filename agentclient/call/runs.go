@@ -22,7 +22,7 @@ const (
 	// joiners run all their operands as one line.
 	joiners = " ssh rsh watch parallel autossh adb concurrently wsl "
 	// evaluators are builtins that evaluate the index of a variable in their words.
-	evaluators = " test [ unset read printf mapfile readarray getopts wait let "
+	evaluators = " unset read mapfile readarray getopts wait let "
 )
 
 func has(list, name string) bool { return name != "" && strings.Contains(list, " "+name+" ") }
@@ -59,6 +59,7 @@ func (l *line) add(cmd Command) {
 		return
 	}
 	l.c.Commands = append(l.c.Commands, cmd)
+	l.variables(&cmd)
 	if len(cmd.Words) == 0 {
 		return
 	}
@@ -68,12 +69,42 @@ func (l *line) add(cmd Command) {
 		return
 	}
 	name := programs.ProgramName(program.Text, false)
-	if has(evaluators, name) && slices.ContainsFunc(cmd.Words[1:], func(w Word) bool { return strings.Contains(w.Text, "[") }) {
+	mayIndex := func(w Word) bool { return w.Dynamic || strings.Contains(w.Text, "[") }
+	isOption := func(w Word) bool { return w.Text == "-v" || w.Text == "-R" }
+	if has(evaluators, name) && slices.ContainsFunc(cmd.Words[1:], mayIndex) ||
+		(name == "printf" || name == "test" || name == "[") && slices.ContainsFunc(cmd.Words[1:], isOption) {
 		l.evaluates = true
+	}
+	givesMeaning := func(w Word) bool { return strings.HasPrefix(w.Text, "-") && w.Text != "-r" } // hash -r forgets
+	if has(codeBuiltins, name) && slices.ContainsFunc(cmd.Words[1:], givesMeaning) ||
+		name == "shopt" && slices.Contains(texts(cmd.Words), "expand_aliases") {
+		l.unread(cmd.Span, "a builtin gives its words another meaning")
 	}
 	l.operandFiles(name, &cmd)
 	l.changeDir(name, &cmd)
 	l.runs(name, &cmd)
+}
+
+// codeBuiltins run or rename what their options say.
+const codeBuiltins = " mapfile readarray compgen complete hash history bind enable fc "
+
+// codeVariables are parts of the names of variables that programs run, such as GIT_SSH_COMMAND and PS4.
+var codeVariables = []string{"COMMAND", "EDITOR", "PAGER", "OPTIONS", "LESSOPEN", "_SSH", "WRAPPER", "CONFIG_VALUE", "RSYNC_RSH", "_SHELL", "FLAGS"}
+
+// variables adds the code in variables that a shell or a program runs.
+func (l *line) variables(cmd *Command) {
+	words := cmd.Assignments
+	if len(cmd.Words) > 0 && has(" export declare typeset readonly local env ", cmd.Words[0].Text) {
+		words = append(slices.Clone(words), cmd.Words[1:]...)
+	}
+	for _, w := range words {
+		name, value, _ := strings.Cut(w.Text, "=")
+		isCode := name == "ENV" || name == "BASH_ENV" || strings.HasPrefix(name, "BASH_ALIASES") || len(name) == 3 && strings.HasPrefix(name, "PS") ||
+			slices.ContainsFunc(codeVariables, func(part string) bool { return strings.Contains(strings.ToUpper(name), part) })
+		if isCode && value != "" {
+			l.c.Scripts = append(l.c.Scripts, Script{name, value, w.Span})
+		}
+	}
 }
 
 // changeDir follows cd.
@@ -99,6 +130,9 @@ func (l *line) runs(name string, cmd *Command) {
 	words := cmd.Words[1:]
 	skip, wraps := operandsBefore(name)
 	wraps = wraps && programs.RunsCode(texts(cmd.Words))
+	if len(words) > 0 && (words[0].Text == "compose" || words[0].Text == "container") {
+		skip++
+	}
 	switch {
 	case has(shells, name) && l.runsShell(name, cmd):
 	case name == "source" || name == ".":
@@ -107,27 +141,86 @@ func (l *line) runs(name string, cmd *Command) {
 		} else if len(words) > 0 && (strings.HasPrefix(words[0].Text, "/dev/") || strings.HasPrefix(words[0].Text, "/proc/")) {
 			l.input(cmd)
 		}
-	case name == "trap" && len(words) > 0:
-		l.script(words[0], cmd)
+	case name == "trap":
+		if words = afterDashes(words); len(words) > 0 {
+			l.script(words[0], cmd)
+		}
+	case name == "apply_patch" || name == "applypatch":
+		l.patches(cmd)
 	case name == "alias":
 		for _, w := range words {
 			if _, value, ok := strings.Cut(w.Text, "="); ok {
 				l.scriptText(value, w, cmd)
 			}
 		}
+	case name == "env" && l.splitString(cmd):
 	case name == "find" || name == "fd" || name == "fdfind":
 		l.found(cmd)
 	case name == "eval":
-		l.joined(words, cmd)
+		l.joined(afterDashes(words), cmd)
 	case has(joiners, name):
 		l.joined(words, cmd)
+		if (name == "ssh" || name == "rsh") && operandCount(words) <= 1 {
+			l.input(cmd) // of the shell on the host
+		}
 		fallthrough
 	case wraps:
 		l.wrapped(skip, cmd)
-		l.options(name, cmd)
+		if !has(joiners, name) { // whose words were read
+			l.options(name, cmd)
+		}
 	default:
 		l.options(name, cmd)
 	}
+}
+
+// operandCount returns how many words are neither options nor what follows one.
+func operandCount(words []Word) (n int) {
+	for i, w := range words {
+		isOption := func(w Word) bool { return strings.HasPrefix(w.Text, "-") }
+		if !isOption(w) && (i == 0 || !isOption(words[i-1])) {
+			n++
+		}
+	}
+	return n
+}
+
+func afterDashes(words []Word) []Word {
+	if len(words) > 0 && words[0].Text == "--" {
+		return words[1:]
+	}
+	return words
+}
+
+// patches reads the patch in the argument or the input of apply_patch.
+func (l *line) patches(cmd *Command) {
+	switch {
+	case len(cmd.Words) > 1:
+		l.c.readPatch(cmd.Words[len(cmd.Words)-1].Text, cmd.Words[len(cmd.Words)-1].Span)
+	case l.stdin.kind == hereInput:
+		l.c.readPatch(l.stdin.script.Text, l.stdin.script.Span)
+	default:
+		l.unread(cmd.Span, "the patch can't be read")
+	}
+}
+
+// splitString reads the command in env -S. It reports whether there is one.
+func (l *line) splitString(cmd *Command) bool {
+	for i, w := range cmd.Words[1:] {
+		text, found := strings.CutPrefix(w.Text, "--split-string=")
+		switch {
+		case found:
+		case w.Text == "--split-string" || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.HasSuffix(w.Text, "S"):
+			text = strings.Join(texts(cmd.Words[i+2:]), " ")
+		case strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "S"):
+			text = w.Text[strings.Index(w.Text, "S")+1:] + " " + strings.Join(texts(cmd.Words[i+2:]), " ")
+		default:
+			continue
+		}
+		l.scriptText(strings.NewReplacer(`\_`, " ", `\t`, " ", `\n`, " ").Replace(text), w, cmd)
+		return true
+	}
+	return false
 }
 
 // runsShell reads the script of sh -c, and of its input. It reports whether the shell runs one.
@@ -136,16 +229,25 @@ func (l *line) runsShell(name string, cmd *Command) bool {
 	if (name == "busybox" || name == "toybox") && (len(words) == 0 || !has(shells, words[0].Text)) {
 		return false
 	}
-	takesScript := false
+	takesScript, readsInput, values := false, false, 0
 	for i := range words {
 		w := &words[i]
 		isOption := len(w.Text) > 1 && (w.Text[0] == '-' || w.Text[0] == '+')
 		switch {
-		case isOption && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "c"):
-			takesScript = true
+		case values > 0:
+			values--
+		case w.Text == "--rcfile" || w.Text == "--init-file":
+			values++
+		case isOption && !strings.HasPrefix(w.Text, "--"):
+			takesScript = takesScript || strings.Contains(w.Text, "c")
+			readsInput = readsInput || strings.Contains(w.Text, "s")
+			values += strings.Count(w.Text, "o") + strings.Count(w.Text, "O") // -o pipefail
 		case isOption, w.Text == "-", has(shells, w.Text) && !takesScript:
 		case takesScript:
 			l.script(*w, cmd)
+			return true
+		case readsInput:
+			l.input(cmd)
 			return true
 		case w.Dynamic:
 			l.unread(w.Span, "a shell runs text that is known only at run time")
@@ -156,6 +258,10 @@ func (l *line) runsShell(name string, cmd *Command) bool {
 		default:
 			return true // a file
 		}
+	}
+	if takesScript { // xargs adds it
+		l.unread(cmd.Span, "a shell runs text that is known only at run time")
+		return true
 	}
 	l.input(cmd)
 	return true
@@ -169,9 +275,28 @@ func (l *line) input(cmd *Command) {
 	case unknownInput:
 		l.unread(cmd.Span, "a shell runs input that is known only at run time")
 	case pipeInput:
-		for i := l.stdin.from; i < l.stdin.to; i++ {
-			l.pipedFrom(&l.c.Commands[i], cmd)
+		l.pipedFromAll(cmd)
+	}
+}
+
+// pipedFromAll reads what the commands before a pipe write to a shell. What several of them write
+// without a line break is one text.
+func (l *line) pipedFromAll(shell *Command) {
+	writers, parts := 0, false
+	for i := l.stdin.from; i < l.stdin.to; i++ {
+		w := &l.c.Commands[i]
+		if len(w.Words) == 0 || has(quiet, w.Words[0].Text) {
+			continue
 		}
+		writers++
+		parts = parts || w.Words[0].Text == "printf" || len(w.Words) > 1 && strings.HasPrefix(w.Words[1].Text, "-")
+	}
+	if writers > 1 && parts {
+		l.unread(shell.Span, "a shell runs the output of another command")
+		return
+	}
+	for i := l.stdin.from; i < l.stdin.to; i++ {
+		l.pipedFrom(&l.c.Commands[i], shell)
 	}
 }
 
@@ -213,6 +338,9 @@ func (l *line) pipedFrom(writer, shell *Command) {
 func (l *line) script(w Word, by *Command) { l.scriptText(w.Text, w, by) }
 
 func (l *line) scriptText(text string, w Word, by *Command) {
+	if strings.Contains(text, "{}") { // xargs and find put a name there
+		l.unread(w.Span, "a shell runs text that is known only at run time")
+	}
 	if w.Dynamic {
 		if strings.Trim(text, Expansion+"\"' ") == "" {
 			l.unread(w.Span, "a shell runs text that is known only at run time")
@@ -250,7 +378,7 @@ func (l *line) wrapped(skip int, cmd *Command) {
 		case len(w.Text) > 1 && w.Text[0] == '-':
 			afterOption = !strings.Contains(w.Text, "=")
 			continue
-		case isAssignment(w.Text):
+		case isAssignment(w.Text), strings.Contains(w.Text, "=") && programs.ProgramName(cmd.Words[0].Text, false) == "env":
 			continue
 		}
 		mayBeOperand := afterOption || skip > 0 || strings.Trim(w.Text, "0123456789.smhdkKMG%,-") == ""
@@ -274,6 +402,12 @@ func isAssignment(text string) bool {
 
 // command adds words as a command that another one runs.
 func (l *line) command(words []Word, by *Command) {
+	if l.c.wrapped++; l.c.wrapped >= maxWrapped {
+		if l.c.wrapped == maxWrapped {
+			l.unread(by.Span, "it runs commands by other commands too often")
+		}
+		return
+	}
 	inner := *l
 	inner.depth++
 	inner.add(Command{Words: slices.Clone(words), Before: RunBy, Span: by.Span})
@@ -282,6 +416,9 @@ func (l *line) command(words []Word, by *Command) {
 // found reads the commands that find runs on its results.
 func (l *line) found(cmd *Command) {
 	for i := 1; i < len(cmd.Words); i++ {
+		if cmd.Words[i].isMany {
+			l.unread(cmd.Words[i].Span, "what it runs is known only at run time")
+		}
 		switch cmd.Words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			from := i + 1
@@ -307,6 +444,15 @@ func (l *line) options(name string, cmd *Command) {
 			l.c.Texts = append(l.c.Texts, w.Span)
 		case runs && isCode(text):
 			l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
+		}
+	}
+	if runs && l.stdin.kind == pipeInput {
+		for i := l.stdin.from; i < l.stdin.to; i++ {
+			for _, w := range l.c.Commands[i].Words {
+				if isCode(w.Text) {
+					l.c.Scripts = append(l.c.Scripts, Script{name, w.Text, w.Span})
+				}
+			}
 		}
 	}
 	for i := range cmd.Redirects {

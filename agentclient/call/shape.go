@@ -38,6 +38,9 @@ func (c *Call) shape() (all []string) {
 	for _, h := range c.Hosts {
 		all = append(all, h.Scheme+" "+h.Method+" "+h.Name)
 	}
+	for _, s := range c.Scripts {
+		all = append(all, s.Program+" "+s.Text)
+	}
 	for _, u := range c.Unread {
 		all = append(all, u.Reason)
 	}

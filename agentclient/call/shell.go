@@ -20,6 +20,9 @@ const (
 	// maxCommands bounds the reading of one call: a script in a word is read for every command that may
 	// run the word.
 	maxCommands = 4096
+	// maxWrapped bounds the readings of env -a env -a …, in which each word may be a value or a command.
+	maxWrapped = 256
+	maxUnread  = 64
 )
 
 // Expansion stands in Word.Text for text that is known only at run time.
@@ -37,7 +40,8 @@ type line struct {
 	assigned map[string]bool
 	// quotesCode: a quoted text has a substitution. evaluates: a builtin or an arithmetic expression may
 	// evaluate a variable, and run it.
-	quotesCode, evaluates bool
+	// namesIndex: a text has the [ of an index, without which none is evaluated.
+	quotesCode, namesIndex, evaluates bool
 }
 
 // input is what the standard input of a command contains.
@@ -72,7 +76,7 @@ func (l *line) unread(at Span, format string, args ...any) {
 }
 
 func (c *Call) addUnread(at Span, format string, args ...any) {
-	if len(c.Unread) < maxCommands {
+	if len(c.Unread) < maxUnread {
 		c.Unread = append(c.Unread, Unread{fmt.Sprintf(format, args...), at})
 	}
 }
@@ -103,7 +107,7 @@ func (l *line) read(before Operator) {
 	case err != nil:
 		l.unread(l.at, "a shell can't read it: %v", err)
 	}
-	if l.quotesCode && l.evaluates {
+	if l.quotesCode && l.namesIndex && l.evaluates {
 		l.unread(l.at, "a quoted substitution may be evaluated as arithmetic")
 	}
 }
@@ -148,7 +152,7 @@ func (l *line) nested(stmts []*syntax.Stmt) {
 		return
 	}
 	inner.statements(stmts, Substitution)
-	l.quotesCode, l.evaluates = inner.quotesCode, inner.evaluates
+	l.quotesCode, l.namesIndex, l.evaluates = inner.quotesCode, inner.namesIndex, inner.evaluates
 }
 
 func (l *line) statements(stmts []*syntax.Stmt, before Operator) {
@@ -253,7 +257,11 @@ func (l *line) compound(cmd syntax.Command, before Operator) {
 // redirectInput sets the standard input that redirects choose.
 func (l *line) redirectInput(redirects []Redirect) {
 	for i := range redirects {
-		switch r := &redirects[i]; r.Op {
+		r := &redirects[i]
+		if r.FD != "" && r.FD != "0" {
+			continue
+		}
+		switch r.Op {
 		case "<<", "<<-", "<<<":
 			l.stdin = input{kind: hereInput, script: r.Target}
 		case "<", "<>":
@@ -299,7 +307,11 @@ func (l *line) redirects(s *syntax.Stmt) (all []Redirect) {
 		} else {
 			w = l.word(r.Word)
 		}
-		all = append(all, Redirect{Op: r.Op.String(), Target: w})
+		one := Redirect{Op: r.Op.String(), Target: w}
+		if r.N != nil {
+			one.FD = r.N.Value
+		}
+		all = append(all, one)
 		if r.Hdoc != nil || r.Op == syntax.WordHdoc {
 			continue
 		}

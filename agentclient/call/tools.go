@@ -99,6 +99,7 @@ words: args argv arguments
 env: env envs environment environmentvariables envvars
 dir: cwd workdir workingdirectory workingdir
 file: file files filename filenames filepath filepaths path paths absolutepath notebookpath targetfile targetnotebook fileuri imagepath imagepaths
+file: relativepath fullpath sourcepath targetpath destinationpath pathinproject inputfile outputfile filepathlist fileurl location document resource
 file: source src from directory directories directorypath dirpath dir folder folderpath searchpath searchdirectory targetdirectory
 file: targetdirectories repositorypath projectpath workspacefolder
 write: destination dest to newpath movepath outputpath

@@ -89,6 +89,9 @@ func (b *wordBuilder) done() Word {
 	if b.word.IsQuoted && (strings.Contains(b.word.Text, "$(") || strings.Contains(b.word.Text, "`")) {
 		b.quotesCode = true
 	}
+	if strings.Contains(b.word.Text, "[") && b.word.Text != "[" {
+		b.namesIndex = true
+	}
 	return b.word
 }
 
@@ -140,6 +143,7 @@ func (b *wordBuilder) part(part syntax.WordPart, isFirst, isQuoted bool) {
 		b.parameter(p, isFirst, isQuoted)
 	case *syntax.CmdSubst:
 		b.nested(p.Stmts)
+		b.word.isMany = b.word.isMany || !isQuoted
 		b.expand(isQuoted)
 	case *syntax.ProcSubst:
 		b.nested(p.Stmts)
@@ -183,6 +187,12 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, isFirst, isQuoted bool) {
 	}
 	if p.Index != nil || p.Slice != nil || p.Excl {
 		b.evaluates = true
+	}
+	if p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") || p.Index != nil {
+		b.word.isMany = true
+	}
+	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
+		b.unread(b.word.Span, "an expansion may run the value of a variable") // ${x@P}
 	}
 	syntax.Walk(p, func(n syntax.Node) bool {
 		if inner, ok := n.(*syntax.Word); ok {

@@ -104,7 +104,7 @@ func (c *callArguments) files() (values []*Value) {
 	read := c.reading()
 	for _, f := range read.Files {
 		if strings.HasSuffix(f.Path, call.Expansion) {
-			continue // see hidesFile
+			continue // a variable in an operand is compared with nothing: cat "$f" in a loop would ask all day
 		}
 		p := strings.ReplaceAll(f.Path, call.Expansion, "x")
 		values = append(values, &Value{kind: Text, value: p})
@@ -113,14 +113,6 @@ func (c *callArguments) files() (values []*Value) {
 		}
 	}
 	return values
-}
-
-// hidesFile reports whether the call changes a file whose name is known only at run time. What it reads
-// so, as in a loop over files, is not compared.
-func (c *callArguments) hidesFile() bool {
-	return slices.ContainsFunc(c.reading().Files, func(f call.File) bool {
-		return strings.HasSuffix(f.Path, call.Expansion) && f.Op != call.ReadFile && f.Op != call.ListFile
-	})
 }
 
 // onlyFiles returns the values if they are all files of the call: a rule that allows must see each.

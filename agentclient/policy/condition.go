@@ -70,9 +70,6 @@ func (c *condition) check(args *callArguments) (Verdict, string) {
 	if unread := args.reading().Unread; best == NoMatch && !c.forAllow && len(unread) > 0 && c.mayBeUnread() {
 		return Indeterminate, unread[0].Reason
 	}
-	if best == NoMatch && !c.forAllow && c.isFile() && args.hidesFile() {
-		return Indeterminate, "it changes a file whose name is known only at run time"
-	}
 	if best == Indeterminate {
 		return Indeterminate, fmt.Sprintf("its argument %s has a type or size that the rule can't compare", strings.Join(c.path, "."))
 	}

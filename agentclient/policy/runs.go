@@ -54,7 +54,8 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 		return Match, ""
 	}
 	for _, s := range c.Scripts {
-		if containsWord(s.Text, t.program) {
+		isAttached := s.Program == "sed" || strings.HasPrefix(s.Text, "-") // 1erm x, -I'rm x'
+		if containsWord(s.Text, t.program) || isAttached && strings.Contains(strings.ToLower(s.Text), strings.ToLower(t.program)) {
 			return Indeterminate, fmt.Sprintf("%s runs code that names %s", s.Program, t.program)
 		}
 	}

@@ -20,7 +20,7 @@ npx|bunx|pnpx|uvx|tox|nox|make|gmake|nmake|ninja|just|task|rake|ant|gradle|gradl
 at|batch|crontab|schtasks|rundll32|regsvr32|mshta|wscript|cscript|wmic|msbuild|installutil|forfiles|invoke-expression|invoke-command|icm|start-process|saps|nmap
 npm|pnpm|bun run|run-script|exec|x|dlx|create|init|explore
 docker|podman|nerdctl run|exec
-docker|podman compose run|exec
+docker|podman compose|container run|exec
 docker-compose|podman-compose run|exec
 kubectl|oc run|exec|debug
 crictl|ctr|lxc|multipass exec

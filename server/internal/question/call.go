@@ -161,7 +161,8 @@ func addRedactionFinding(st *schema.Status, stored, original *Call) {
 		isStored := slices.ContainsFunc(st.Findings, func(stored schema.Finding) bool { return stored.Code == f.Code })
 		return !isStored && (f.Risk == schema.HighRisk || f.Risk == schema.CriticalRisk)
 	})
-	hidesCall := !call.SameShape(stored.reading(), original.reading())
+	read := original.reading()
+	hidesCall := len(read.Unread) > 0 || !call.SameShape(stored.reading(), read) // a variable may run what is hidden
 	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk || hides || hidesCall {
 		f := redactedCommandFinding
 		st.Class = a.Class

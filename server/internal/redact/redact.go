@@ -317,6 +317,9 @@ func (r *Redactor) redactString(raw []byte, assign, isAsk bool) (out []byte, n i
 // and of another secret its start, which may be empty.
 func (m match) plainPieces(b []byte) []match {
 	if m.rule != privateKeyRule {
+		if scheme := skipWhile(b[:m.to], m.from, isAlnum); m.rule == "authorization" && scheme+1 < m.to && b[scheme] == ' ' {
+			m.from = scheme + 1 // Bearer or Basic
+		}
 		m.to = m.from + plainLen(b[m.from:m.to])
 		return []match{m}
 	}

@@ -254,6 +254,14 @@ func TestAsk_RedactsOrdinarySecrets(t *testing.T) {
 			require.Equal(t, string(out), string(again))
 		}
 	}
+	for in, want := range map[string]string{
+		"curl -H 'Authorization: Bearer abcdef1234567890abcdef' u": "curl -H 'Authorization: Bearer [redacted:authorization]' u",
+		"curl -H \"Authorization: Basic dXNlcjpwYXNz\" u":          "curl -H \"Authorization: Basic [redacted:authorization]\" u",
+		"Authorization: abcdef":                                    "Authorization: [redacted:authorization]",
+	} {
+		got, _ := r.Ask([]byte(quote(t, in)))
+		require.Equal(t, quote(t, want), string(got))
+	}
 	out, _ := r.Ask([]byte(`{"password":"correct horse; battery"}`))
 	require.Equal(t, `{"password":"[redacted:password]"}`, string(out), "an argument is one string")
 }
