@@ -42,14 +42,14 @@ go_lane() {
   part race go_tests test_raced $(race_packages)
   part go go_tests test_plain $(plain_packages)
   HOOKBACK_TEST_DB=postgres part postgres go_tests test_plain ./server/internal/{hub,delivery,auth}
-  part recipes make --no-print-directory recipes
-  part check-page scripts/check.sh page
 }
 
-# The browser tests take as long as everything else together.
+# The browser tests take nearly as long as the Go tests.
 browser_lane() {
   part page make --no-print-directory test-dashboard
   part browser make --no-print-directory e2e
+  part check-page scripts/check.sh page
+  part recipes make --no-print-directory recipes
 }
 
 # Installs PostgreSQL if it is missing, so that no test of the engine is skipped.
