@@ -24,7 +24,8 @@ type Call struct {
 	Unread    []Unread  // what could not be read; empty: all of it was
 	Arguments json.RawMessage
 
-	wrapped int // commands in the operands of others
+	arguments *value // parsed
+	wrapped   int    // commands in the operands of others
 }
 
 // Span is a part of a string in Call.Arguments. The zero value is the whole call.
@@ -49,8 +50,17 @@ type Command struct {
 	Shell       Shell
 	Depth       int    // 0: typed by the agent; 1: in a substitution or a script of such a command; and so on
 	Dir         string // where it runs, after every cd before it; empty: unknown
-	Span        Span
+	By          int    // index in Call.Commands of the command that runs it, as sudo; -1: the agent's shell
+	Input       Range  // commands whose output it reads through a pipe, with those that they run
+	// IsBackground: nothing waits for its end.
+	IsBackground bool
+	Span         Span
+
+	index int
 }
+
+// Range is a part of Call.Commands: the indexes from From up to but not including To.
+type Range struct{ From, To int }
 
 // Script is code that a command runs and that is not read, such as that of python -c.
 type Script struct {
@@ -66,8 +76,21 @@ type Word struct {
 	Splits   bool // an unquoted expansion may become several words, or none
 	Pattern  bool // an unquoted pattern (*, ?, […]) may become file names
 	IsQuoted bool // it has a quoted part
-	isMany   bool // it may become any words: $@, or a substitution without quotes
-	Span     Span
+	// IsEscaped: printable characters are written as numbers, as in $'\x72m', which only hides them.
+	IsEscaped bool
+	IsProcess bool  // it is <(…) or >(…)
+	Vars      []Var // variables in it, in order
+	Subs      Range // commands in its substitutions
+	isMany    bool  // it may become any words: $@, or a substitution without quotes
+	Span      Span
+}
+
+// Var is a variable in a word.
+type Var struct {
+	Name       string
+	IsAssigned bool // the line assigned it before
+	MayBeEmpty bool // it may be unset, unlike $1 and ${NAME:?}
+	IsTested   bool // only its length, or whether it is set, is in the word
 }
 
 // Operator connects a command to what stands before it.

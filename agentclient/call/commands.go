@@ -21,12 +21,12 @@ func (r reader) shell() Shell { return cmp.Or(r.tool.shell, r.system) }
 func (r reader) run(text string, at Span, shell Shell) {
 	c, dir := r.call, r.call.Dir
 	if r.other == "" {
-		c.readCommand(text, at, shell)
+		c.readCommand(text, at, shell, r.parts)
 		return
 	}
 	c.Dir = ""
 	from := len(c.Files)
-	c.readCommand(text, at, shell)
+	c.readCommand(text, at, shell, r.parts)
 	c.Dir = dir
 	for i := range c.Files[from:] {
 		f := &c.Files[from+i]
@@ -75,7 +75,8 @@ func (r reader) commands(n *value, at string) {
 // operands returns the operands of a command in another argument, as the end of a line.
 func (r reader) operands(v *value, at string, shell Shell) string {
 	if words, ok := v.words(); ok && len(words) > 0 {
-		return " " + joinWords(words, shell)
+		line, _ := joinWords(words, shell)
+		return " " + line
 	}
 	if v.kind == stringValue && v.text != "" {
 		return " " + v.text
@@ -123,7 +124,12 @@ func (l commandList) read(v *value, at string) {
 	case v.kind == stringValue:
 		l.line(v.text, wholeSpan(v, at))
 	case isWords && !l.hasLines && len(words) > 1:
-		l.line(joinWords(words, l.shell), Span{Pointer: at})
+		line, parts := joinWords(words, l.shell)
+		for i := range parts {
+			parts[i].at = below(at, v.members[i].name)
+		}
+		l.parts = parts
+		l.line(line, Span{Pointer: at})
 	case v.kind == arrayValue:
 		items := l
 		items.hasLines = false
@@ -146,8 +152,15 @@ func (l commandList) line(text string, at Span) {
 	}
 }
 
-// joinWords returns a command line of these words.
-func joinWords(words []string, shell Shell) string {
+// part is the part text[from:to] of a command line that is an item of a list.
+type part struct {
+	from, to int
+	at       string // JSON pointer of the item
+	size     int    // length of the item
+}
+
+// joinWords returns a command line of these words, and its parts.
+func joinWords(words []string, shell Shell) (line string, parts []part) {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		switch isPlain := w != "" && !strings.ContainsFunc(w, func(r rune) bool { return !isPlainRune(r) }); {
@@ -161,7 +174,13 @@ func joinWords(words []string, shell Shell) string {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
-	return strings.Join(quoted, " ")
+	parts = make([]part, len(words))
+	from := 0
+	for i, w := range quoted {
+		parts[i] = part{from: from, to: from + len(w), size: len(words[i])}
+		from += len(w) + 1
+	}
+	return strings.Join(quoted, " "), parts
 }
 
 func isPlainRune(r rune) bool {

@@ -14,6 +14,7 @@ func (c *Call) readNative() {
 		c.addUnread(Span{}, "its arguments %v", err)
 		arguments = &value{}
 	}
+	c.arguments = arguments
 	left := maxCalls
 	reader{call: c, left: &left, system: systemShell(c.Dir)}.readTool(c.Tool, arguments, "")
 	c.EachSpan(func(s *Span) {
@@ -33,6 +34,7 @@ type reader struct {
 	dirs   []string // that patterns of the same object are about
 	other  string   // directory in which an MCP tool may work, instead of call.Dir
 	isURL  bool     // the same object has an address
+	parts  []part   // of a command line that is a list
 }
 
 const (
@@ -188,6 +190,8 @@ func (r *reader) setContext(n *value, at string) {
 		case kind == "mode":
 			r.op = cmp.Or(modes[strings.ToLower(m.text)], r.op)
 		case kind == "dir" && c.resolve(m.text) == c.Dir:
+		case kind == "dir" && c.Agent == "" && r.tool.common == "Bash": // any agent's
+			c.Dir = c.resolve(m.text)
 		case kind == "dir" && (!r.tool.known || c.Agent == ""):
 			r.other = c.resolve(m.text)
 		case kind == "dir" && (r.tool.common != "Bash" || !containsWord(places[c.Agent].command, m.name)):

@@ -100,7 +100,8 @@ func (s nativeSample) check(t *testing.T, c *call.Call) {
 	for _, f := range c.Files {
 		text := string(f.Op) + " " + f.Path
 		isOperand := slices.ContainsFunc(c.Commands, func(cmd call.Command) bool {
-			return cmd.Span.Pointer == f.Span.Pointer && cmd.Span.From <= f.Span.From && f.Span.To <= cmd.Span.To
+			return cmd.Span.Pointer == f.Span.Pointer && cmd.Span.From <= f.Span.From && f.Span.To <= cmd.Span.To ||
+				strings.HasPrefix(f.Span.Pointer, cmd.Span.Pointer+"/") // of a list
 		})
 		if slices.Contains(want, text) || !isOperand { // TestReadLine_Files is about the operands of commands
 			got = append(got, text)

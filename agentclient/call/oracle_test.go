@@ -257,7 +257,7 @@ func TestRead_KnowsWhatBashRuns(t *testing.T) {
 
 func readLine(text string) *Call {
 	c := &Call{}
-	c.readCommand(text, Span{To: len(text)}, POSIX)
+	c.readCommand(text, Span{To: len(text)}, POSIX, nil)
 	return c
 }
 

@@ -45,7 +45,7 @@ func Read(in Input) *Call {
 // AddLine reads a command line that the reading does not have yet.
 func (c *Call) AddLine(text string) {
 	if !slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Text == text }) {
-		c.readCommand(text, Span{}, POSIX)
+		c.readCommand(text, Span{}, POSIX, nil)
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *Call) EachSpan(fn func(*Span)) {
 // ReadLine reads a command line alone.
 func ReadLine(text string, sh Shell) *Call {
 	c := &Call{}
-	c.readCommand(text, Span{To: len(text)}, cmp.Or(sh, POSIX))
+	c.readCommand(text, Span{To: len(text)}, cmp.Or(sh, POSIX), nil)
 	return c
 }
 

@@ -51,7 +51,10 @@ func operandsBefore(name string) (n int, ok bool) {
 
 // add adds a command, and those that it runs.
 func (l *line) add(cmd Command) {
-	cmd.Shell, cmd.Depth, cmd.Dir = POSIX, l.depth, l.dir
+	cmd.Shell, cmd.Depth, cmd.Dir, cmd.By, cmd.index = POSIX, l.depth, l.dir, l.by, len(l.c.Commands)
+	if l.stdin.kind == pipeInput {
+		cmd.Input = Range{l.stdin.from, l.stdin.to}
+	}
 	if len(l.c.Commands) == maxCommands {
 		l.unread(cmd.Span, "it runs more than %d commands", maxCommands)
 	}
@@ -348,7 +351,7 @@ func (l *line) scriptText(text string, w Word, by *Command) {
 		}
 		text = strings.ReplaceAll(text, Expansion, "$_") // a variable
 	}
-	inner := &line{c: l.c, text: text, at: w.Span, depth: max(l.depth, by.Depth) + 1, dir: l.dir, assigned: map[string]bool{}}
+	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: max(l.depth, by.Depth) + 1, dir: l.dir, assigned: map[string]bool{}}
 	inner.read(RunBy)
 }
 
@@ -410,6 +413,7 @@ func (l *line) command(words []Word, by *Command) {
 	}
 	inner := *l
 	inner.depth++
+	inner.by = by.index
 	inner.add(Command{Words: slices.Clone(words), Before: RunBy, Span: by.Span})
 }
 

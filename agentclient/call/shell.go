@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"sort"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -34,6 +35,8 @@ type line struct {
 	text  string
 	at    Span // of the text; its length differs from text's where the script had quotes
 	depth int
+	by    int    // command that runs the line; -1: none
+	parts []part // of a line that is a list
 	dir   string
 	stdin input
 	// assigned are the variables that it sets: $HOME is known unless it is one of them.
@@ -61,9 +64,9 @@ const (
 )
 
 // readCommand adds the commands of a command line that the call has at a place.
-func (c *Call) readCommand(text string, at Span, sh Shell) {
+func (c *Call) readCommand(text string, at Span, sh Shell, parts []part) {
 	c.Lines = append(c.Lines, Line{text, sh, at})
-	l := &line{c: c, text: text, at: at, dir: c.Dir, assigned: map[string]bool{}}
+	l := &line{c: c, text: text, at: at, by: -1, parts: parts, dir: c.Dir, assigned: map[string]bool{}}
 	if sh != POSIX {
 		l.readWindows(sh, None)
 		return
@@ -131,12 +134,38 @@ func nesting(text string) int {
 	return deepest + ticks/2
 }
 
+// inside returns the place of a text that a word of the line has: without the word's quotes if it has nothing
+// else around the text.
+func (l *line) inside(text string, w Word) Span {
+	if l.parts != nil {
+		return w.Span
+	}
+	from, to := w.Span.From-l.at.From, w.Span.To-l.at.From
+	isExact := l.at.To-l.at.From == len(l.text) && w.Span.Pointer == l.at.Pointer && from >= 0 && to <= len(l.text)
+	if isExact && to-from == len(text)+2 && l.text[from+1:to-1] == text {
+		return Span{w.Span.Pointer, w.Span.From + 1, w.Span.To - 1}
+	}
+	return w.Span
+}
+
 // span returns the place of text[from:to].
 func (l *line) span(from, to int) Span {
+	if i := sort.Search(len(l.parts), func(i int) bool { return l.parts[i].to > from }); i < len(l.parts) && to <= l.parts[i].to {
+		return l.parts[i].span(from, to)
+	}
 	if l.at.To-l.at.From != len(l.text) {
 		return l.at // the script is a part of a word that had quotes inside
 	}
 	return Span{l.at.Pointer, l.at.From + from, l.at.From + to}
+}
+
+// span returns the place of text[from:to], which is in the part.
+func (p *part) span(from, to int) Span {
+	quotes := (p.to - p.from - p.size) / 2
+	if quotes > 1 { // it has escapes
+		return Span{p.at, 0, p.size}
+	}
+	return Span{p.at, max(0, from-p.from-quotes), min(to-p.from-quotes, p.size)}
 }
 
 func (l *line) spanOf(n syntax.Node) Span {
@@ -161,6 +190,12 @@ func (l *line) statements(stmts []*syntax.Stmt, before Operator) {
 		before = Sequence
 		if s.Background || s.Coprocess || s.Disown {
 			before = Background
+			for i := len(l.c.Commands) - 1; i >= 0; i-- {
+				if l.c.Commands[i].By == l.by {
+					l.c.Commands[i].IsBackground = true
+					break
+				}
+			}
 		}
 	}
 }

@@ -166,3 +166,41 @@ func (v *value) eachText(at string, text func(string, Span), other func(*value, 
 		other(v, at)
 	}
 }
+
+// Text is a string in the arguments of a call.
+type Text struct {
+	Name string // of the member that holds it or its list, normalized: in lower case without separators
+	Text string
+	Span Span
+}
+
+// maxTexts bounds the strings of one call.
+const maxTexts = 1 << 16
+
+// EachText calls fn for every string in the arguments, in order. It returns false if it stopped early
+// because there are too many.
+func (c *Call) EachText(fn func(Text)) bool {
+	left := maxTexts
+	if c.arguments != nil {
+		c.arguments.walk("", "", &left, func(name, at string, v *value) {
+			if v.kind == stringValue {
+				fn(Text{name, v.text, wholeSpan(v, at)})
+			}
+		})
+	}
+	return left >= 0
+}
+
+// walk calls fn for every value with the name of its member and its pointer, up to left values.
+func (v *value) walk(name, at string, left *int, fn func(name, at string, v *value)) {
+	if *left--; *left < 0 {
+		return
+	}
+	fn(name, at, v)
+	for _, m := range v.members {
+		if v.kind == objectValue {
+			name = normalizeName(m.name)
+		}
+		m.walk(name, below(at, m.name), left, fn)
+	}
+}

@@ -19,6 +19,9 @@ type windowsReader struct {
 	started bool
 	from    int
 	before  Operator
+
+	redirects []Redirect
+	piped     Range // commands that write to the next one
 }
 
 func (l *line) readWindows(sh Shell, before Operator) {
@@ -180,6 +183,7 @@ func (r *windowsReader) redirect(c byte) {
 	}
 	if name := strings.ToLower(target.Text); name != "" && name != "nul" && name != "$null" {
 		target.Text = strings.ReplaceAll(target.Text, `\`, "/")
+		r.redirects = append(r.redirects, Redirect{Op: string(c), Target: target})
 		r.addFile(target, op)
 	}
 }
@@ -198,13 +202,18 @@ func (r *windowsReader) endWord() {
 // endCommand adds the statement that ends here. op connects the next one to it.
 func (r *windowsReader) endCommand(op Operator) {
 	r.endWord()
+	from := len(r.c.Commands)
 	if len(r.words) > 0 {
 		first := r.words[0]
-		cmd := Command{Words: r.words, Before: r.before, Shell: r.shell, Depth: r.depth, Dir: r.dir, Span: first.Span}
+		cmd := Command{Words: r.words, Redirects: r.redirects, Before: r.before, Shell: r.shell, Depth: r.depth, Dir: r.dir, Span: first.Span}
 		cmd.Span.To = r.words[len(r.words)-1].Span.To
+		cmd.By, cmd.index, cmd.Input = r.by, from, r.piped
 		r.addWindows(cmd)
 	}
-	r.words, r.before = nil, op
+	r.words, r.redirects, r.before, r.piped = nil, nil, op, Range{}
+	if op == Pipe {
+		r.piped = Range{from, len(r.c.Commands)}
+	}
 }
 
 func (r *windowsReader) addWindows(cmd Command) {
@@ -220,7 +229,7 @@ func (r *windowsReader) addWindows(cmd Command) {
 	}
 	name := programs.ProgramName(program.Text, true)
 	inner := func(text string, w Word, sh Shell) {
-		l := &line{c: r.c, text: text, at: w.Span, depth: r.depth + 1, dir: r.dir, assigned: map[string]bool{}}
+		l := &line{c: r.c, text: text, at: r.inside(text, w), by: cmd.index, depth: r.depth + 1, dir: r.dir, assigned: map[string]bool{}}
 		if l.depth > maxScripts {
 			r.unread(w.Span, "the command is nested too deeply")
 		} else if sh == POSIX {
@@ -258,7 +267,7 @@ func (r *windowsReader) addWindows(cmd Command) {
 		}
 	case "start-process", "start", "saps", "runas":
 		if len(rest) > 0 {
-			cmd.Words, cmd.Before, cmd.Depth = rest, RunBy, r.depth+1
+			cmd.Words, cmd.Before, cmd.Depth, cmd.By = rest, RunBy, r.depth+1, cmd.index
 			r.c.Commands = append(r.c.Commands, cmd)
 		}
 	}

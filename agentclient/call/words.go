@@ -70,11 +70,16 @@ func (l *line) word(w *syntax.Word) Word {
 }
 
 func (l *line) wordOf(w *syntax.Word, at Span) Word {
-	b := &wordBuilder{line: l, word: Word{Span: at}}
+	b := l.builder(Word{Span: at})
 	for i, part := range w.Parts {
 		b.part(part, i == 0, false)
 	}
 	return b.done()
+}
+
+func (l *line) builder(w Word) *wordBuilder {
+	w.Subs.From = len(l.c.Commands)
+	return &wordBuilder{line: l, word: w}
 }
 
 // wordBuilder collects the parts of a word.
@@ -86,6 +91,9 @@ type wordBuilder struct {
 
 func (b *wordBuilder) done() Word {
 	b.word.Text = b.out.String()
+	if b.word.Subs.To = len(b.c.Commands); b.word.Subs.To == b.word.Subs.From {
+		b.word.Subs = Range{}
+	}
 	if b.word.IsQuoted && (strings.Contains(b.word.Text, "$(") || strings.Contains(b.word.Text, "`")) {
 		b.quotesCode = true
 	}
@@ -97,7 +105,7 @@ func (b *wordBuilder) done() Word {
 
 // body returns the text of a here-document. With a quoted delimiter nothing in it is special.
 func (l *line) body(r *syntax.Redirect) Word {
-	b := &wordBuilder{line: l, word: Word{Span: l.spanOf(r.Hdoc), IsQuoted: true}}
+	b := l.builder(Word{Span: l.spanOf(r.Hdoc), IsQuoted: true})
 	for _, part := range r.Hdoc.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && isQuotedWord(r.Word) {
 			b.out.WriteString(lit.Value)
@@ -130,7 +138,9 @@ func (b *wordBuilder) part(part syntax.WordPart, isFirst, isQuoted bool) {
 	case *syntax.SglQuoted:
 		b.word.IsQuoted = true
 		if p.Dollar {
-			b.out.WriteString(decodeANSI(p.Value))
+			text, isEscaped := decodeANSI(p.Value)
+			b.word.IsEscaped = b.word.IsEscaped || isEscaped
+			b.out.WriteString(text)
 		} else {
 			b.out.WriteString(p.Value)
 		}
@@ -146,9 +156,11 @@ func (b *wordBuilder) part(part syntax.WordPart, isFirst, isQuoted bool) {
 		b.word.isMany = b.word.isMany || !isQuoted
 		b.expand(isQuoted)
 	case *syntax.ProcSubst:
+		b.word.IsProcess = true
 		b.nested(p.Stmts)
 		b.expand(true)
 	case *syntax.ArithmExp:
+		b.word.Vars = append(b.word.Vars, Var{Name: "(("})
 		b.evaluates = true
 		b.expressions(p)
 		b.expand(true)
@@ -173,6 +185,9 @@ func (b *wordBuilder) expand(isQuoted bool) {
 
 // parameter adds the value of a variable.
 func (b *wordBuilder) parameter(p *syntax.ParamExp, isFirst, isQuoted bool) {
+	if p.Param != nil {
+		b.word.Vars = append(b.word.Vars, b.variable(p))
+	}
 	isPlain := p.Exp == nil && p.Repl == nil && p.Slice == nil && p.Index == nil &&
 		!p.Excl && !p.Length && p.Names == 0 && p.NestedParam == nil
 	if isPlain && p.Param != nil && isFirst && !b.assigned[p.Param.Value] {
@@ -204,6 +219,24 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, isFirst, isQuoted bool) {
 	b.expand(isQuoted)
 }
 
+// variable describes the variable of an expansion.
+func (l *line) variable(p *syntax.ParamExp) Var {
+	v := Var{Name: p.Param.Value, IsAssigned: l.assigned[p.Param.Value], IsTested: p.Length}
+	hasName := strings.Trim(v.Name[:min(1, len(v.Name))], "0123456789@*#?$!-") != ""
+	v.MayBeEmpty = hasName && !p.Length && p.Index == nil
+	if p.Exp != nil {
+		switch p.Exp.Op {
+		case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+			v.IsTested = true
+		case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+			v.MayBeEmpty = false
+		case syntax.DefaultUnsetOrNull:
+			v.MayBeEmpty = v.MayBeEmpty && (p.Exp.Word == nil || len(p.Exp.Word.Parts) == 0)
+		}
+	}
+	return v
+}
+
 // literal adds unquoted text, or text in double quotes, without its escapes.
 func (b *wordBuilder) literal(value string, isQuoted bool) {
 	if !isQuoted && (strings.Contains(value, "<(") || strings.Contains(value, ">(")) {
@@ -229,8 +262,8 @@ func (b *wordBuilder) literal(value string, isQuoted bool) {
 	}
 }
 
-// decodeANSI decodes the escapes of $'…'.
-func decodeANSI(s string) string {
+// decodeANSI decodes the escapes of $'…'. isEscaped reports whether a printable character is among them.
+func decodeANSI(s string) (text string, isEscaped bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {
@@ -269,15 +302,16 @@ func decodeANSI(s string) string {
 			b.WriteString(s[i-1 : i+1])
 			continue
 		case n == 0: // ends the string
-			return b.String()
+			return b.String(), isEscaped
 		case s[i] == 'u' || s[i] == 'U':
 			b.WriteRune(rune(n))
 		default:
 			b.WriteByte(byte(n))
 		}
+		isEscaped = isEscaped || n >= ' ' && n < 0x7f
 		i = to - 1
 	}
-	return b.String()
+	return b.String(), isEscaped
 }
 
 var ansiEscapes = map[byte]byte{
