@@ -25,12 +25,13 @@ type Call struct {
 	Arguments json.RawMessage
 
 	arguments *value // parsed
+	isKnown   bool   // the tool is in the table
 	wrapped   int    // commands in the operands of others
 }
 
 // Span is a part of a string in Call.Arguments. The zero value is the whole call.
 type Span struct {
-	Pointer  string // JSON pointer (RFC 6901) of the string
+	Pointer  string // JSON pointer (RFC 6901) of the string, or LongPointer
 	From, To int    // byte offsets in the decoded string
 }
 

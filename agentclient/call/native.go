@@ -53,7 +53,9 @@ func (r reader) readTool(name string, arguments *value, at string) {
 		}
 		return
 	}
-	r.tool = c.addNames(name)
+	if r.tool = c.addNames(name); at == "" {
+		c.isKnown = r.tool.known
+	}
 	r.op, r.other = cmp.Or(r.tool.op, UseFile), ""
 	if whole, inside := arguments.unwrap(at); whole.kind == objectValue {
 		arguments, at = whole, inside
@@ -137,6 +139,11 @@ func (r reader) item(v *value, at string) {
 		r.nested(v, at)
 	case v.kind == stringValue && isPatch(v.text):
 		r.call.readPatch(v.text, wholeSpan(v, at))
+	case v.kind == stringValue && r.tool.common == "Bash":
+		if r.tool.args["-"] != "lines" {
+			r.call.addUnread(Span{Pointer: at}, "its arguments are not an object")
+		}
+		r.run(v.text, wholeSpan(v, at), r.shell())
 	case v.kind == stringValue && r.tool.args["-"] == "lines":
 		r.run(v.text, wholeSpan(v, at), r.shell())
 	case v.kind == stringValue && r.tool.args["-"] != "":

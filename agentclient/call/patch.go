@@ -8,6 +8,7 @@ import (
 // patchReader reads the file names in a patch. Each line that can be a header counts as one.
 type patchReader struct {
 	call     *Call
+	text     string
 	at       Span
 	files    int
 	last     int    // index in call.Files of the last updated file, for Move to; -1: none
@@ -29,7 +30,7 @@ func isPatch(text string) bool { return strings.HasPrefix(strings.TrimSpace(text
 
 // readPatch adds the files of a patch: the apply_patch format or a unified diff.
 func (c *Call) readPatch(text string, at Span) {
-	p := patchReader{call: c, at: at, last: -1}
+	p := patchReader{call: c, text: text, at: at, last: -1}
 	previous := "" // the name after ---
 	for offset := 0; offset < len(text); {
 		line, _, _ := strings.Cut(text[offset:], "\n")
@@ -51,6 +52,10 @@ func (p *patchReader) add(name string, op FileOp, at Span) {
 	if name = strings.TrimSpace(name); name == "" {
 		p.isUnread = true
 		return
+	}
+	if line := p.text[at.From-p.at.From : at.To-p.at.From]; strings.Contains(line, name) {
+		at.From += strings.LastIndex(line, name)
+		at.To = at.From + len(name)
 	}
 	p.files++
 	p.call.addPath(name, op, at)

@@ -92,4 +92,11 @@ func ReadLine(text string, sh Shell) *Call {
 	return c
 }
 
+// ReadLineAt reads a command line that the arguments of a call have at a place, in a directory.
+func ReadLineAt(text string, at Span, dir string) *Call {
+	c := &Call{Dir: slashes(dir)}
+	c.readCommand(text, at, POSIX, nil)
+	return c
+}
+
 func slashes(p string) string { return strings.ReplaceAll(p, `\`, "/") }

@@ -38,7 +38,7 @@ func TestReadLine_Commands(t *testing.T) {
 		"find . -exec rm {} + -print":         {"find . -exec rm {} + -print", "run by rm {}"},
 		"bash -lc 'a; b'":                     {"bash -lc a; b", "run by a", "; b"},
 		"eval 'a;' b":                         {"eval a; b", "run by a", "; b"},
-		"ssh host 'cd x && rm -rf y'":         {"ssh host cd x && rm -rf y", "run by host cd x", "&& rm -rf y", "run by host cd x && rm -rf y", "run by cd x && rm -rf y"},
+		"ssh host 'cd x && rm -rf y'":         {"ssh host cd x && rm -rf y", "run by host cd x", "&& rm -rf y", "run by cd x", "&& rm -rf y"},
 		"echo 'rm x' | sh":                    {"echo rm x", "| sh", "run by rm x"},
 		"sh <<X\nrm x\nX":                     {"sh", "run by rm x"},
 		"cat <<'X'\nit's $(rm x)\nX\n":        {"cat"},
@@ -56,7 +56,7 @@ func TestReadLine_Commands(t *testing.T) {
 		"echo 'rm x' | bash -s -- y":          {"echo rm x", "| bash -s -- y", "run by rm x"},
 		"sh <<< 'rm x' 3</dev/null":           {"sh", "run by rm x"},
 		"env -S'rm\\_x'":                      {"env -Srm\\_x", "run by rm x"},
-		"echo 'rm x' | ssh h":                 {"echo rm x", "| ssh h", "run by h", "run by rm x", "run by h"},
+		"echo 'rm x' | ssh h":                 {"echo rm x", "| ssh h", "run by rm x", "run by h"},
 		"export A=1; git commit -m 'Fix `x`'": {"export A=1", "; git commit -m Fix `x`"},
 		"$HOME/bin/x ~/y":                     {"~/bin/x ~/y"},
 	} {

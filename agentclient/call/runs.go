@@ -88,6 +88,9 @@ func (l *line) add(cmd Command) {
 	l.runs(name, &cmd)
 }
 
+// maxDir is longer than any path that a system can open.
+const maxDir = 4096
+
 // codeBuiltins run or rename what their options say.
 const codeBuiltins = " mapfile readarray compgen complete hash history bind enable fc "
 
@@ -125,7 +128,9 @@ func (l *line) changeDir(name string, cmd *Command) {
 		l.dir = ""
 		return
 	}
-	l.dir = joinDir(l.dir, to)
+	if l.dir = joinDir(l.dir, to); len(l.dir) > maxDir {
+		l.dir = ""
+	}
 }
 
 // runs reads the code that a command runs.
@@ -159,10 +164,16 @@ func (l *line) runs(name string, cmd *Command) {
 	case name == "env" && l.splitString(cmd):
 	case name == "find" || name == "fd" || name == "fdfind":
 		l.found(cmd)
+	case (name == "powershell" || name == "pwsh" || name == "cmd") && l.runsScript(name, cmd):
+	case name == "su":
+		for i, w := range words[:max(0, len(words)-1)] {
+			if w.Text == "-c" || w.Text == "--command" {
+				l.script(words[i+1], cmd)
+			}
+		}
 	case name == "eval":
 		l.joined(afterDashes(words), cmd)
 	case has(joiners, name):
-		l.joined(words, cmd)
 		if (name == "ssh" || name == "rsh") && operandCount(words) <= 1 {
 			l.input(cmd) // of the shell on the host
 		}
@@ -349,7 +360,7 @@ func (l *line) scriptText(text string, w Word, by *Command) {
 			l.unread(w.Span, "a shell runs text that is known only at run time")
 			return
 		}
-		text = strings.ReplaceAll(text, Expansion, "$_") // a variable
+		text = strings.ReplaceAll(w.withVariables(text), Expansion, "$_") // any variable
 	}
 	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: max(l.depth, by.Depth) + 1, dir: l.dir, assigned: map[string]bool{}}
 	inner.read(RunBy)
@@ -385,7 +396,11 @@ func (l *line) wrapped(skip int, cmd *Command) {
 			continue
 		}
 		mayBeOperand := afterOption || skip > 0 || strings.Trim(w.Text, "0123456789.smhdkKMG%,-") == ""
-		if !mayBeOperand || !w.Dynamic && !w.Pattern {
+		switch isCertain := !w.Dynamic && !w.Pattern; {
+		case mayBeOperand && !isCertain:
+		case has(joiners, programs.ProgramName(cmd.Words[0].Text, false)):
+			l.joined(cmd.Words[i:], cmd)
+		default:
 			l.command(cmd.Words[i:], cmd)
 		}
 		if !mayBeOperand {

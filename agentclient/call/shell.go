@@ -1,7 +1,6 @@
 package call
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -97,10 +96,9 @@ func (l *line) read(before Operator) {
 		l.unread(l.at, "the command contains the character U+0000")
 		return
 	}
-	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
-	file, err := parser.Parse(bytes.NewReader([]byte(l.text)), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(l.text), "")
 	if file != nil {
-		l.statements(file.Stmts, before)
+		l.statements(file.Stmts, before) // also those before an error, which bash has already run
 	}
 	var problem syntax.ParseError
 	switch {
@@ -425,7 +423,7 @@ func (l *line) assignment(a *syntax.Assign) Word {
 	if a.Value != nil {
 		value := l.word(a.Value)
 		w.Text += value.Text
-		w.Dynamic, w.IsQuoted = value.Dynamic, value.IsQuoted
+		w.Dynamic, w.IsQuoted, w.IsEscaped, w.Vars, w.Subs = value.Dynamic, value.IsQuoted, value.IsEscaped, value.Vars, value.Subs
 	}
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {

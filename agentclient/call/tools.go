@@ -1,6 +1,7 @@
 package call
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -23,8 +24,8 @@ shell shell_command exec_command local_shell container.exec Execute
 run_shell_command run_command execute_command run_in_terminal run_terminal_cmd run_terminal_command
                                                  | Bash | -  | directory=dir dir_path=dir read=read write=write
 run_commands                                     | Bash | -  | args=operands -=lines
-PowerShell                                       | Bash | powershell |
-execute_cmd                                      | Bash | cmd |
+PowerShell pwsh                                  | Bash | powershell |
+execute_cmd cmd command_prompt                   | Bash | cmd |
 write_bash                                       | Bash | sh | input=typed
 write_powershell                                 | Bash | powershell | input=typed
 write_stdin                                      | Bash | -  | chars=typed input=typed
@@ -77,6 +78,10 @@ access_mcp_resource read_mcp_resource ReadMcpResourceTool read_resource FetchMcp
 tool_call                                        | -    | -  | *=call
 request_permissions                              | -    | -  | read=read write=write
 Skill skills slash_command activate_skill        | -    | -  | args=data command=data
+TodoWrite todo_read write_todos todos update_plan TaskOutput BashOutput TaskStop KillShell KillBash TaskCreate TaskUpdate think save_memory
+report_intent ExitPlanMode EnterPlanMode plan_mode_respond attempt_completion submit_and_exit ToolSearch CronCreate CronDelete CronList
+request_user_input ask_user ask_question ask_followup_question
+                                                 | -    | -  |
 todo_list knowledge                              | -    | read | command=data modified_files=data
 send_message send_input AskUserQuestion          | -    | -  | to=data metadata=data
 `
@@ -182,3 +187,13 @@ var modes = map[string]FileOp{
 	"view": ReadFile, "read": ReadFile, "line": ReadFile, "search": ReadFile, "image": ReadFile, "directory": ListFile,
 	"delete": DeleteFile, "remove": DeleteFile,
 }
+
+// IsKnownTool reports whether the tool is in the table of native tools, and not a tool of an MCP server.
+func (c *Call) IsKnownTool() bool { return c.isKnown }
+
+// HasName reports whether the tool has a common name.
+func (c *Call) HasName(name string) bool { return slices.Contains(c.Names, name) }
+
+// HasMeaning reports whether an argument with this normalized name is read as a command, a path or an
+// address.
+func HasMeaning(name string) bool { return argumentKinds()[name] != "" }

@@ -130,6 +130,10 @@ var (
 	pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 )
 
+// NormalizeName returns the name of a tool or an argument in lower case without separators, so that filePath,
+// FilePath and file_path are equal.
+func NormalizeName(name string) string { return normalizeName(name) }
+
 // normalizeName returns a name in lower case without separators, so that filePath, FilePath and
 // file_path are equal. It folds letters, because programs take ſ for s.
 func normalizeName(name string) string {
@@ -148,8 +152,16 @@ func normalizeName(name string) string {
 	return string(plain)
 }
 
+// LongPointer replaces a JSON pointer of more than 512 bytes.
+const LongPointer = "…"
+
 // below returns the JSON pointer of a member.
-func below(pointer, name string) string { return pointer + "/" + pointerEscapes.Replace(name) }
+func below(pointer, name string) string {
+	if pointer == LongPointer || len(pointer)+len(name) > 512 {
+		return LongPointer
+	}
+	return pointer + "/" + pointerEscapes.Replace(name)
+}
 
 func wholeSpan(v *value, at string) Span { return Span{at, 0, len(v.text)} }
 
@@ -189,6 +201,25 @@ func (c *Call) EachText(fn func(Text)) bool {
 		})
 	}
 	return left >= 0
+}
+
+// EachObject calls fn for every object in the arguments with its pointer and the names of its members, in
+// order.
+func (c *Call) EachObject(fn func(pointer string, names []string)) {
+	left := maxTexts
+	if c.arguments == nil {
+		return
+	}
+	c.arguments.walk("", "", &left, func(_, at string, v *value) {
+		if v.kind != objectValue {
+			return
+		}
+		names := make([]string, len(v.members))
+		for i, m := range v.members {
+			names[i] = m.name
+		}
+		fn(at, names)
+	})
 }
 
 // walk calls fn for every value with the name of its member and its pointer, up to left values.

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -228,47 +229,63 @@ func (r *windowsReader) addWindows(cmd Command) {
 		return
 	}
 	name := programs.ProgramName(program.Text, true)
-	inner := func(text string, w Word, sh Shell) {
-		l := &line{c: r.c, text: text, at: r.inside(text, w), by: cmd.index, depth: r.depth + 1, dir: r.dir, assigned: map[string]bool{}}
-		if l.depth > maxScripts {
-			r.unread(w.Span, "the command is nested too deeply")
-		} else if sh == POSIX {
-			l.read(RunBy)
-		} else {
-			l.readWindows(sh, RunBy)
-		}
-	}
 	rest := cmd.Words[1:]
+	if slices.Contains([]string{"cd", "chdir", "pushd", "set-location", "sl"}, name) {
+		r.changeDir("cd", &cmd)
+	}
 	switch name {
 	case "powershell", "pwsh", "cmd", "bash", "sh", "wsl":
-		for i, w := range rest {
-			option := strings.ToLower(w.Text)
-			switch {
-			case (name == "powershell" || name == "pwsh") && strings.HasPrefix(option, "-e"):
-				r.unread(w.Span, "its command is encoded")
-			case (name == "powershell" || name == "pwsh") && strings.HasPrefix(option, "-c") && i+1 < len(rest):
-				inner(strings.Join(texts(rest[i+1:]), " "), rest[i+1], PowerShell)
-				return
-			case name == "cmd" && (option == "/c" || option == "/k") && i+1 < len(rest):
-				inner(strings.Join(texts(rest[i+1:]), " "), rest[i+1], Cmd)
-				return
-			case (name == "bash" || name == "sh" || name == "wsl") && strings.HasPrefix(option, "-") && strings.Contains(option, "c") && i+1 < len(rest):
-				inner(rest[i+1].Text, rest[i+1], POSIX)
-				return
-			}
-		}
+		r.runsScript(name, &cmd)
 	case "invoke-expression", "iex":
 		for _, w := range rest {
 			if w.Dynamic {
 				r.unread(w.Span, "a shell runs text that is known only at run time")
 				continue
 			}
-			inner(w.Text, w, PowerShell)
+			r.scriptIn(PowerShell, w.Text, w, &cmd)
 		}
 	case "start-process", "start", "saps", "runas":
 		if len(rest) > 0 {
 			cmd.Words, cmd.Before, cmd.Depth, cmd.By = rest, RunBy, r.depth+1, cmd.index
 			r.c.Commands = append(r.c.Commands, cmd)
 		}
+	}
+}
+
+// runsScript reads the script of PowerShell, cmd.exe or a shell with the option for one. It reports whether
+// there is one.
+func (l *line) runsScript(name string, cmd *Command) bool {
+	rest := cmd.Words[1:]
+	isPS := name == "powershell" || name == "pwsh"
+	for i, w := range rest {
+		option := strings.ToLower(w.Text)
+		switch {
+		case isPS && strings.HasPrefix(option, "-e"):
+			l.unread(w.Span, "its command is encoded")
+		case i+1 == len(rest):
+		case isPS && strings.HasPrefix(option, "-c"):
+			l.scriptIn(PowerShell, strings.Join(texts(rest[i+1:]), " "), rest[i+1], cmd)
+			return true
+		case name == "cmd" && (option == "/c" || option == "/k"):
+			l.scriptIn(Cmd, strings.Join(texts(rest[i+1:]), " "), rest[i+1], cmd)
+			return true
+		case !isPS && name != "cmd" && strings.HasPrefix(option, "-") && strings.Contains(option, "c"):
+			l.scriptIn(POSIX, rest[i+1].Text, rest[i+1], cmd)
+			return true
+		}
+	}
+	return false
+}
+
+// scriptIn reads a script that a command runs, in the language of a shell.
+func (l *line) scriptIn(sh Shell, text string, w Word, by *Command) {
+	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: l.depth + 1, dir: l.dir, assigned: map[string]bool{}}
+	switch {
+	case inner.depth > maxScripts:
+		l.unread(w.Span, "the command is nested too deeply")
+	case sh == POSIX:
+		inner.read(RunBy)
+	default:
+		inner.readWindows(sh, RunBy)
 	}
 }

@@ -115,7 +115,12 @@ func (l *line) body(r *syntax.Redirect) Word {
 			b.part(part, false, true)
 		}
 	}
-	return b.done()
+	w := b.done()
+	from := w.Span.From - l.at.From
+	if end := from + len(w.Text); l.at.To-l.at.From == len(l.text) && from >= 0 && end <= len(l.text) && l.text[from:end] == w.Text {
+		w.Span.To = w.Span.From + len(w.Text) // without the end mark
+	}
+	return w
 }
 
 // bodyEscapes are the escapes of a here-document.
@@ -320,4 +325,20 @@ var ansiEscapes = map[byte]byte{
 
 func isDigitOf(c byte, base int) bool {
 	return c >= '0' && c <= '7' || base == 16 && (c >= '8' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f')
+}
+
+// Written returns the text with the names of variables, as ${NAME}, if they are all that is unknown in it.
+func (w Word) Written() string { return w.withVariables(w.Text) }
+
+func (w Word) withVariables(text string) string {
+	if strings.Count(text, Expansion) != len(w.Vars) {
+		return text
+	}
+	for _, v := range w.Vars {
+		if strings.Trim(v.Name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_") != "" {
+			return text
+		}
+		text = strings.Replace(text, Expansion, "${"+v.Name+"}", 1)
+	}
+	return text
 }

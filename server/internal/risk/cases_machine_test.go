@@ -99,6 +99,7 @@ var machineCases = []commandCase{
 	}},
 	{"history -c", []string{
 		"medium safety_off: history -c",
+		"medium unreadable: history -c",
 	}},
 	{"nohup ./server > log.txt &", []string{
 		"low background: nohup ./server",

@@ -30,10 +30,10 @@ var networkCases = []commandCase{
 		"high pipe_to_shell: source <(curl -s https://get.example.com)",
 	}},
 	{"curl -s https://get.example.com | tee install.sh | bash", []string{
-		"high pipe_to_shell: tee install.sh | bash",
+		"high pipe_to_shell: curl -s https://get.example.com | tee install.sh | bash",
 	}},
 	{"curl https://get.example.com | gunzip | sh", []string{
-		"high pipe_to_shell: gunzip | sh",
+		"high pipe_to_shell: curl https://get.example.com | gunzip | sh",
 	}},
 	{"iwr https://get.example.com | iex", []string{
 		"high pipe_to_shell: iwr https://get.example.com | iex",

@@ -2,7 +2,7 @@ package risk
 
 var obfuscationCases = []commandCase{
 	{"echo cm0gLXJmIC8= | base64 -d | sh", []string{
-		"high obfuscated: base64 -d | sh",
+		"high obfuscated: echo cm0gLXJmIC8= | base64 -d | sh",
 	}},
 	{"base64 -d <<< cm0gLXJmIC8= | bash", []string{
 		"high obfuscated: base64 -d <<< cm0gLXJmIC8= | bash",
@@ -26,7 +26,7 @@ var obfuscationCases = []commandCase{
 		"high obfuscated: rm${IFS}-rf${IFS}/",
 	}},
 	{"{rm,-rf,/}", []string{
-		"high obfuscated: {rm,-rf,/}",
+		"critical recursive_delete: {rm,-rf,/}",
 	}},
 	{"/bin/r? -rf /", []string{
 		"high obfuscated: /bin/r?",
@@ -84,7 +84,7 @@ var obfuscationCases = []commandCase{
 		`high unreadable: "never closed`,
 	}},
 	{"echo $(never closed", []string{
-		"high unreadable: (never closed",
+		"high unreadable: $(never closed",
 	}},
 	{"echo `never closed", []string{
 		"high unreadable: `never closed",

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/server/internal/risk/shell"
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 // commandPattern is one parsed line of a table row's patterns.
@@ -91,7 +91,7 @@ func (p *commandPattern) matches(inv *invocation) bool {
 
 // operandIndex returns the index of the first argument that is neither an option nor an option's
 // value, or -1.
-func operandIndex(args []shell.Word) int {
+func operandIndex(args []call.Word) int {
 	for i := 0; i < len(args); i++ {
 		switch text := args[i].Text; {
 		case len(text) < 2 || text[0] != '-':
@@ -113,7 +113,7 @@ func (t alternatives) matchesOperand(text string) bool {
 	})
 }
 
-func (t alternatives) matchesAny(args []shell.Word) bool {
+func (t alternatives) matchesAny(args []call.Word) bool {
 	for i := range args {
 		for _, want := range t {
 			if matchArgument(args[i].Text, want) {

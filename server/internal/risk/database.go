@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
-	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -20,26 +20,42 @@ func (a *assessor) sqlClient(inv *invocation) {
 	a.sqlProgram(inv)
 	for i := range inv.args {
 		if w := &inv.args[i]; strings.ContainsAny(w.Text, " ;") {
-			a.assessSQL(w.Span.InnerSource(strings.TrimPrefix(w.Text, "-e")))
+			a.assessSQL(a.textOf(w, strings.TrimPrefix(w.Text, "-e")))
 		}
 	}
 	for i := range inv.cmd.Redirects {
 		if in := &inv.cmd.Redirects[i]; strings.HasPrefix(in.Op, "<<") {
-			a.assessSQL(in.Target.Span.InnerSource(in.Target.Text))
+			a.assessSQL(a.textOf(&in.Target, in.Target.Text))
 		}
 	}
-	for _, c := range inv.cmd.Upstream {
-		if name := commandName(c); name == "echo" || name == "printf" || name == "cat" {
+	for _, c := range a.writers(inv.cmd) {
+		if a.pipeBudget--; a.pipeBudget < 0 {
+			return
+		}
+		if name := commandName(&c); name == "echo" || name == "printf" || name == "cat" {
 			for i := range c.Words[1:] {
-				a.assessSQL(c.Words[i+1].Span.InnerSource(c.Words[i+1].Text))
+				a.assessSQL(a.textOf(&c.Words[i+1], c.Words[i+1].Text))
 			}
 			for i := range c.Redirects {
 				if strings.HasPrefix(c.Redirects[i].Op, "<<") {
-					a.assessSQL(c.Redirects[i].Target.Span.InnerSource(c.Redirects[i].Target.Text))
+					a.assessSQL(a.textOf(&c.Redirects[i].Target, c.Redirects[i].Target.Text))
 				}
 			}
 		}
 	}
+}
+
+// textOf returns the text of a word with its place in the arguments. If quotes or escapes are in the word, no
+// part of it has a place of its own.
+func (a *assessor) textOf(w *call.Word, text string) *call.Text {
+	t := &call.Text{Text: text, Span: w.Span}
+	for _, quotes := range []int{0, 1} {
+		inner := call.Span{Pointer: w.Span.Pointer, From: w.Span.From + quotes, To: w.Span.To - quotes}
+		if a.text(inner) == text {
+			t.Span = inner
+		}
+	}
+	return t
 }
 
 // statement is the state of one SQL statement during parsing.
@@ -50,11 +66,7 @@ type statement struct {
 }
 
 // assessSQL assesses text as SQL. It skips strings and comments.
-func (a *assessor) assessSQL(src *shell.Source) {
-	if a.byteBudget -= len(src.Text); a.byteBudget < 0 {
-		a.add(unreadable, src.Whole())
-		return
-	}
+func (a *assessor) assessSQL(src *call.Text) {
 	s, st := src.Text, statement{from: -1}
 	for i := 0; i < len(s); {
 		switch c := s[i]; {
@@ -66,7 +78,7 @@ func (a *assessor) assessSQL(src *shell.Source) {
 			st.addWord("?", i, i+n+2)
 			i += n + 2
 		case strings.HasPrefix(s[i:], "--"):
-			i += shell.LineEnd(s[i:])
+			i += lineEnd(s[i:])
 		case strings.HasPrefix(s[i:], "/*"):
 			n := strings.Index(s[i:], "*/")
 			if n < 0 {
@@ -77,9 +89,9 @@ func (a *assessor) assessSQL(src *shell.Source) {
 			a.assessStatement(src, &st)
 			st = statement{from: -1}
 			i++
-		case shell.IsLetter(c) || c == '_':
+		case isLetter(c) || c == '_':
 			n := 1
-			for i+n < len(s) && (shell.IsLetter(s[i+n]) || shell.IsDigit(s[i+n]) || s[i+n] == '_' || s[i+n] == '.') {
+			for i+n < len(s) && (isLetter(s[i+n]) || isDigit(s[i+n]) || s[i+n] == '_' || s[i+n] == '.') {
 				n++
 			}
 			st.addWord(s[i:i+n], i, i+n)
@@ -102,11 +114,14 @@ func (st *statement) addWord(text string, from, to int) {
 	st.hasWhere = st.hasWhere || strings.EqualFold(text, "WHERE") || strings.EqualFold(text, "LIMIT")
 }
 
-func (a *assessor) assessStatement(src *shell.Source, st *statement) {
+func (a *assessor) assessStatement(src *call.Text, st *statement) {
 	if len(st.words) < 2 {
 		return
 	}
-	w, sp := st.words, src.Slice(st.from, min(st.to, len(src.Text)))
+	w, sp := st.words, src.Span
+	if src.Span.To-src.Span.From == len(src.Text) {
+		sp = span(src, st.from, min(st.to, len(src.Text)))
+	}
 	switch {
 	case w[0] == "DROP" && slices.Contains([]string{"TABLE", "DATABASE", "SCHEMA", "COLLECTION", "KEYSPACE"}, w[1]), w[0] == "DROP" && w[1] == "MATERIALIZED":
 		a.add(dropsData, sp)
@@ -116,7 +131,7 @@ func (a *assessor) assessStatement(src *shell.Source, st *statement) {
 		a.add(deletesRows, sp)
 	case w[0] == "UPDATE" && slices.Contains(w, "SET") && !st.hasWhere:
 		a.add(updatesRows, sp)
-	case w[0] == "ALTER" && w[1] == "TABLE" && len(w) == 4 && (w[3] == "DROP" || strings.Contains(strings.ToUpper(sp.Text()), " DROP COLUMN ")):
+	case w[0] == "ALTER" && w[1] == "TABLE" && len(w) == 4 && (w[3] == "DROP" || strings.Contains(strings.ToUpper(src.Text[st.from:min(st.to, len(src.Text))]), " DROP COLUMN ")):
 		a.add(dropsData, sp)
 	}
 }
@@ -125,8 +140,10 @@ func (a *assessor) assessStatement(src *shell.Source, st *statement) {
 // functions that it calls.
 func (a *assessor) interpreter(inv *invocation) {
 	if inv.name == "python" && inv.findArgument("-m") != nil && inv.findArgument("pip") != nil && inv.findArgument("install") != nil {
-		at := slices.IndexFunc(inv.args, func(w shell.Word) bool { return w.Text == "pip" })
-		a.assessFrom(inv, at)
+		at := slices.IndexFunc(inv.args, func(w call.Word) bool { return w.Text == "pip" })
+		pip := *inv
+		pip.name, pip.span, pip.args = "pip", through(inv.args[at].Span, inv.span), inv.args[at+1:]
+		a.applyRuleTable(&pip)
 		return
 	}
 	w := inv.optionValue("-c", "-e", "--eval", "-p", "--print", "eval", "-pe", "-ne")
@@ -142,8 +159,8 @@ func (a *assessor) interpreter(inv *invocation) {
 		}
 		return
 	}
-	if !a.assessCode(inv, w.Text, inv.span) && len(w.Subs) > 0 {
-		a.assessRunOutput(inv, w.Subs, inv.span)
+	if !a.assessCode(inv, w.Text, inv.span) {
+		a.checkRunOutput(inv, a.commandsIn(w.Subs), inv.span)
 	}
 }
 
@@ -155,12 +172,12 @@ func (a *assessor) assessPipedCode(inv *invocation) {
 			return
 		}
 	}
-	if len(inv.cmd.Upstream) > 0 {
-		a.assessRunOutput(inv, inv.cmd.Upstream, inv.cmd.Upstream[0].Span.Through(inv.span))
+	if sp, piped := a.pipeSpan(inv); piped {
+		a.checkRunOutput(inv, a.writers(inv.cmd), sp)
 	}
 }
 
-func (a *assessor) assessCode(inv *invocation, text string, sp shell.Span) bool {
+func (a *assessor) assessCode(inv *invocation, text string, sp call.Span) bool {
 	a.checkOversightInCode(text, sp)
 	for _, call := range []string{"rmtree(", "rmSync(", "rm_rf", "removeSync(", "rimraf", "remove_dir_all", "rmdirSync(", "remove_tree", "fs.rm("} {
 		if strings.Contains(text, call) && !strings.Contains(text, "recursive: false") {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
 	"github.com/hookback/hookback/server/internal/risk/paths"
-	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // Rules about deleting and writing files.
@@ -30,31 +30,10 @@ var (
 	writesDevice  = rule{"system", critical, "It writes directly to a disk. Everything on the disk is lost."}
 )
 
-func (a *assessor) cd(inv *invocation) {
-	to := inv.operands()
-	s := inv.cmd.Scope
-	a.currentDir(s)
-	switch {
-	case len(to) == 0:
-		s.Dir = a.Home
-	case to[0].IsDynamic() || to[0].Text == "-":
-		s.Dir = ""
-	case strings.HasPrefix(to[0].Text, "~"):
-		s.Dir = path.Join(a.Home, to[0].Text[1:])
-	case paths.IsAbsolute(paths.ToSlashes(to[0].Text)):
-		s.Dir = path.Clean(paths.ToSlashes(to[0].Text))
-	case s.Dir != "":
-		s.Dir = path.Join(s.Dir, paths.ToSlashes(to[0].Text))
-	}
-	if len(s.Dir) > paths.MaxLength {
-		s.Dir = ""
-	}
-}
-
 func (a *assessor) rm(inv *invocation) {
 	targets := inv.operands()
 	if len(targets) == 0 && inv.pipedInput {
-		a.add(deletesList, inv.cmd.Span)
+		a.add(deletesList, inv.whole)
 		return
 	}
 	if inv.name == "rm" && inv.findOption("rR", "--recursive") == nil && inv.findArgument("-Recurse", "-recurse") == nil {
@@ -68,14 +47,14 @@ func (a *assessor) rm(inv *invocation) {
 }
 
 // checkDeletions assesses targets that are deleted recursively.
-func (a *assessor) checkDeletions(inv *invocation, targets []shell.Word) {
+func (a *assessor) checkDeletions(inv *invocation, targets []call.Word) {
 	if len(targets) == 0 && inv.pipedInput {
-		a.add(deletesList, inv.cmd.Span)
+		a.add(deletesList, inv.whole)
 	}
 	var reported []rule
 	for i := range targets {
 		w := &targets[i]
-		a.checkSettingsFolder(inv.dir, w, inv.span.ThroughIfShort(w.Span))
+		a.checkSettingsFolder(inv.dir, w, throughIfShort(inv.span, w.Span))
 		found := a.classifyDeletion(inv.dir, w)
 		if slices.Contains(reported, found) {
 			continue
@@ -84,13 +63,13 @@ func (a *assessor) checkDeletions(inv *invocation, targets []shell.Word) {
 		if found == deletesFolder {
 			a.add(found, inv.span)
 		} else {
-			a.add(found, inv.span.ThroughIfShort(w.Span))
+			a.add(found, throughIfShort(inv.span, w.Span))
 		}
 	}
 }
 
 // classifyDeletion returns the rule for deleting the path in w.
-func (a *assessor) classifyDeletion(dir string, w *shell.Word) rule {
+func (a *assessor) classifyDeletion(dir string, w *call.Word) rule {
 	text := paths.ToSlashes(w.Text)
 	switch class := a.classifyWord(dir, w); {
 	case class == paths.Protected && len(w.Vars) > 0 && w.Vars[0].Name != "HOME" && w.Vars[0].Name != "PWD":
@@ -115,13 +94,13 @@ func (a *assessor) rmdir(inv *invocation) {
 	if inv.findArgument("/s", "/S", "-r", "-Recurse", "-recurse") == nil {
 		return
 	}
-	inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w shell.Word) bool { return len(w.Text) == 2 && w.Text[0] == '/' })
+	inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w call.Word) bool { return len(w.Text) == 2 && w.Text[0] == '/' })
 	a.checkDeletions(inv, inv.operands())
 }
 
 func (a *assessor) removeItem(inv *invocation) {
-	inv.pipedInput = inv.pipedInput || len(inv.cmd.Upstream) > 0
-	recursive := slices.ContainsFunc(inv.args, func(w shell.Word) bool { return strings.HasPrefix(strings.ToLower(w.Text), "-r") })
+	inv.pipedInput = inv.pipedInput || len(a.writers(inv.cmd)) > 0
+	recursive := slices.ContainsFunc(inv.args, func(w call.Word) bool { return strings.HasPrefix(strings.ToLower(w.Text), "-r") })
 	if recursive {
 		a.checkDeletions(inv, inv.operands("-Include", "-Exclude"))
 	} else {
@@ -129,29 +108,38 @@ func (a *assessor) removeItem(inv *invocation) {
 	}
 }
 
-// find assesses the commands that find runs on its results.
+// find assesses the directories in which find deletes what it finds.
 func (a *assessor) find(inv *invocation) {
-	for i := 0; i < len(inv.args); i++ {
-		switch inv.args[i].Text {
-		case "-delete":
+	for i := range inv.args {
+		if inv.args[i].Text == "-delete" {
 			for j := range inv.args[:i] {
 				a.checkSettingsFolder(inv.dir, &inv.args[j], inv.span)
 			}
-		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
-			found := *inv
-			found.pipedInput = true
-			end := i + 1
-			for end < len(inv.args) && inv.args[end].Text != ";" && inv.args[end].Text != "+" {
-				end++
-			}
-			found.args = slices.DeleteFunc(slices.Clone(inv.args[:end]), func(w shell.Word) bool { return w.Text == "{}" })
-			known := len(a.findings)
-			a.assessFrom(&found, i+1)
-			if !slices.ContainsFunc(a.findings[known:], func(f schema.Finding) bool { return severity(f.Risk) >= severity(high) }) {
-				a.findCommand(inv, inv.args[min(i+1, end):end])
-			}
-			i = end
 		}
+	}
+}
+
+// checkFound adds a finding about a command that find or fd runs on each result, if it has no high one and is
+// not known to be harmless. known is the number of findings before it.
+func (a *assessor) checkFound(inv *invocation, known int) {
+	if inv.cmd.By < 0 {
+		return
+	}
+	finder := &a.call.Commands[inv.cmd.By]
+	isHigh := func(f schema.Finding) bool { return severity(f.Risk) >= severity(high) }
+	if name := commandName(finder); name != "find" && name != "fd" || slices.ContainsFunc(a.findings[known:], isHigh) {
+		return
+	}
+	var words []string
+	for _, w := range inv.cmd.Words {
+		if text := w.Text; strings.Contains(text, "{}") {
+			words = append(words, "x")
+		} else {
+			words = append(words, text)
+		}
+	}
+	if !programs.Harmless(words, programs.WorkingDir{Project: a.CWD}) {
+		a.add(optionExecutes, wordsSpan(finder))
 	}
 }
 
@@ -170,15 +158,15 @@ func (a *assessor) dd(inv *invocation) {
 }
 
 // checkWrite adds a finding if w names a path that should not be written without a look.
-func (a *assessor) checkWrite(dir string, w *shell.Word, sp shell.Span) {
+func (a *assessor) checkWrite(dir string, w *call.Word, sp call.Span) {
 	a.addRepositoryFolder(dir, w, sp)
 	a.checkChange(dir, w, sp, paths.IsRepositoryFile(w.Text))
 }
 
 // addRepositoryFolder records a folder objects or refs that the call creates, and adds a finding for both
 // in one directory: with a HEAD they are a repository.
-func (a *assessor) addRepositoryFolder(dir string, w *shell.Word, sp shell.Span) {
-	if len(w.Text) > paths.MaxLength || len(a.repositoryFolders) > shell.MaxWords {
+func (a *assessor) addRepositoryFolder(dir string, w *call.Word, sp call.Span) {
+	if len(w.Text) > paths.MaxLength || len(a.repositoryFolders) > maxKept {
 		return
 	}
 	parent, name := paths.RepositoryFolder(dir, w.Text)
@@ -196,15 +184,15 @@ func (a *assessor) addRepositoryFolder(dir string, w *shell.Word, sp shell.Span)
 
 // checkChange is checkWrite for a path that is changed or deleted. inRepository is set if git may read
 // settings because of it.
-func (a *assessor) checkChange(dir string, w *shell.Word, sp shell.Span, inRepository bool) {
+func (a *assessor) checkChange(dir string, w *call.Word, sp call.Span, inRepository bool) {
 	if w.Text == "" || strings.HasPrefix(w.Text, "&") {
 		return
 	}
 	class := a.classifyWord(dir, w)
 	switch {
-	case oversight.IsPath(dir, w.Text), oversight.IsProgramFile(w.Text), len(w.Subs) > 0 && hubProgram(w) != "":
+	case oversight.IsPath(dir, w.Written()), oversight.IsProgramFile(w.Text), w.Subs != (call.Range{}) && a.hubProgram(w) != "":
 		a.add(changesHooks, sp)
-	case oversight.IsHubFile(dir, w.Text):
+	case oversight.IsHubFile(dir, w.Written()):
 		a.add(changesHub, sp)
 	case paths.RunsLaterFile(dir, w.Text):
 		a.add(runsLater, sp)
@@ -222,7 +210,7 @@ func (a *assessor) checkChange(dir string, w *shell.Word, sp shell.Span, inRepos
 func (a *assessor) checkEachWrite(inv *invocation) {
 	list := inv.operands("-m", "--mode", "-t", "-d", "-r", "-s", "--size")
 	for i := range list {
-		sp := inv.span.ThroughIfShort(list[i].Span)
+		sp := throughIfShort(inv.span, list[i].Span)
 		switch inv.name {
 		case "touch", "tee", "set-content", "out-file", "new-item":
 			a.checkWrite(inv.dir, &list[i], sp)
@@ -239,7 +227,7 @@ func (a *assessor) checkLastWrite(inv *invocation) {
 	if to := inv.optionValue("-t", "--target-directory"); to != nil {
 		a.checkWrite(inv.dir, to, inv.span)
 	} else if n := len(list); n > 1 && !isRemote(list[n-1].Text) {
-		a.checkWrite(inv.dir, &list[n-1], inv.span.ThroughIfShort(list[n-1].Span))
+		a.checkWrite(inv.dir, &list[n-1], throughIfShort(inv.span, list[n-1].Span))
 	}
 }
 
@@ -247,13 +235,13 @@ func (a *assessor) mv(inv *invocation) {
 	a.checkLastWrite(inv)
 	list := inv.operands("-t", "-S")
 	for i := range list[:max(0, len(list)-1)] { // moving a file also removes it from its old place
-		a.checkSettingsFolder(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
-		a.checkChange(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span), false)
+		a.checkSettingsFolder(inv.dir, &list[i], throughIfShort(inv.span, list[i].Span))
+		a.checkChange(inv.dir, &list[i], throughIfShort(inv.span, list[i].Span), false)
 	}
 }
 
 func (a *assessor) editInPlace(inv *invocation) {
-	edits := slices.ContainsFunc(inv.args, func(w shell.Word) bool {
+	edits := slices.ContainsFunc(inv.args, func(w call.Word) bool {
 		return strings.HasPrefix(w.Text, "-i") || strings.HasPrefix(w.Text, "--in-place") || w.Text == "-pi" || strings.HasPrefix(w.Text, "-pi.")
 	})
 	if !edits {
@@ -262,7 +250,7 @@ func (a *assessor) editInPlace(inv *invocation) {
 	list := inv.operands("-e", "-f")
 	for i := range list {
 		if i > 0 || inv.findArgument("-e", "-f") != nil { // the first operand is the script
-			a.checkWrite(inv.dir, &list[i], inv.span.ThroughIfShort(list[i].Span))
+			a.checkWrite(inv.dir, &list[i], throughIfShort(inv.span, list[i].Span))
 		}
 	}
 }
@@ -281,20 +269,20 @@ var importantFiles = []string{
 	".gitattributes", "docker-compose.yml", "docker-compose.yaml", "CLAUDE.md", "AGENTS.md",
 }
 
-func (a *assessor) checkRedirect(c *shell.Command, to *shell.Redirect, dir string) {
-	w := &to.Target
-	a.checkObfuscated(w)
-	if to.Op == "<" && oversight.IsHubFile(dir, w.Text) {
-		a.add(changesHub, c.Span.Through(w.Span))
+func (a *assessor) checkRedirect(inv *invocation, to *call.Redirect) {
+	c, dir, w := inv.cmd, inv.dir, &to.Target
+	a.checkEscapes(w)
+	if to.Op == "<" && oversight.IsHubFile(dir, w.Written()) {
+		a.add(changesHub, through(inv.span, w.Span))
 	}
-	if to.Op == "<<" || !strings.Contains(to.Op, ">") || w.Process {
+	if strings.HasPrefix(to.Op, "<<") || !strings.Contains(to.Op, ">") || w.IsProcess {
 		return
 	}
-	sp := c.Span.Through(w.Span)
-	if sp.To < w.To || sp.To-sp.From > shell.MaxExcerpt {
+	sp := through(inv.span, w.Span)
+	if sp.To < w.Span.To || sp.To-sp.From > maxExcerpt {
 		sp = w.Span
 	}
-	_, isShell := call.Shells[commandName(c)]
+	isShell := slices.Contains(strings.Fields("sh bash zsh dash ksh fish ash"), commandName(c))
 	switch {
 	case strings.HasPrefix(w.Text, "/dev/tcp/") && isShell:
 		a.add(reverseShell, sp)
@@ -303,7 +291,9 @@ func (a *assessor) checkRedirect(c *shell.Command, to *shell.Redirect, dir strin
 	case paths.IsDevice(w.Text):
 		a.add(writesDevice, sp)
 	case paths.IsPackageFile(w.Text) &&
-		slices.ContainsFunc(c.Redirects, func(r shell.Redirect) bool { return r.Op == "<<" && paths.ChangesScripts(r.Target.Text) }):
+		slices.ContainsFunc(c.Redirects, func(r call.Redirect) bool {
+			return strings.HasPrefix(r.Op, "<<") && paths.ChangesScripts(r.Target.Text)
+		}):
 		a.add(runsLater, sp)
 	case !strings.Contains(to.Op, ">>") && slices.Contains(importantFiles, path.Base(w.Text)) && a.classifyWord(dir, w) == paths.Inside:
 		a.add(overwrites, sp)
@@ -316,7 +306,7 @@ func (a *assessor) checkRedirect(c *shell.Command, to *shell.Redirect, dir strin
 // like an option, as in chmod -x.
 func (a *assessor) changeMode(inv *invocation) {
 	list := inv.operands()
-	isMode := func(w shell.Word) bool {
+	isMode := func(w call.Word) bool {
 		return len(w.Text) > 1 && w.Text[0] == '-' && strings.Trim(w.Text[1:], "rwxXst") == ""
 	}
 	if !slices.ContainsFunc(inv.args, isMode) {

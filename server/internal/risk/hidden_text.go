@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hookback/hookback/server/internal/risk/shell"
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 var (
@@ -24,7 +24,7 @@ const (
 
 // checkHiddenText adds findings for text that hides something from the reader: invisible or control
 // characters, mixed alphabets, wide gaps and very long lines.
-func (a *assessor) checkHiddenText(src *shell.Source) {
+func (a *assessor) checkHiddenText(src *call.Text) {
 	s := src.Text
 	blanks, breaks, line := 0, 0, 0
 	var w wordAlphabets
@@ -46,49 +46,49 @@ func (a *assessor) checkHiddenText(src *shell.Source) {
 		default:
 			blanks, breaks = 0, 0
 			if i-line == maxLineWidth {
-				a.add(longLine, src.Slice(line, min(len(s), line+shell.MaxExcerpt)))
+				a.add(longLine, span(src, line, min(len(s), line+maxExcerpt)))
 			}
 			a.checkRune(src, i, r, n)
 		}
-		if r < utf8.RuneSelf && !shell.IsLetter(byte(r)) {
-			a.checkLookAlike(src.Slice(w.from, i), &w)
+		if r < utf8.RuneSelf && !isLetter(byte(r)) {
+			a.checkLookAlike(span(src, w.from, i), &w)
 			w = wordAlphabets{from: i + n}
 		} else {
 			w.add(r)
 		}
 		i += n
 	}
-	a.checkLookAlike(src.Slice(w.from, len(s)), &w)
+	a.checkLookAlike(span(src, w.from, len(s)), &w)
 }
 
 // isBlank reports whether the rest of the line is blank. It reads at most 4 KB to keep the cost per
 // gap constant.
 func isBlank(s string) bool {
 	s = s[:min(len(s), 4<<10)]
-	return strings.TrimSpace(s[:shell.LineEnd(s)]) == ""
+	return strings.TrimSpace(s[:lineEnd(s)]) == ""
 }
 
 // spanAfterGap returns the text that follows the gap at i, up to the end of its line or the excerpt
 // limit.
-func spanAfterGap(src *shell.Source, i int) shell.Span {
+func spanAfterGap(src *call.Text, i int) call.Span {
 	rest := strings.TrimLeft(src.Text[i:], " \t\r\n")
 	from := len(src.Text) - len(rest)
-	return src.Slice(from, from+shell.LineEnd(rest[:min(len(rest), shell.MaxExcerpt)]))
+	return span(src, from, from+lineEnd(rest[:min(len(rest), maxExcerpt)]))
 }
 
 // maxInvisible is the maximum number of invisible characters that are reported per call. It bounds
 // the cost of text that consists of them.
 const maxInvisible = 1 << 10
 
-func (a *assessor) checkRune(src *shell.Source, i int, r rune, n int) {
+func (a *assessor) checkRune(src *call.Text, i int, r rune, n int) {
 	switch {
 	case a.invisibleRunes == maxInvisible:
 	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
 		a.invisibleRunes++
-		a.add(controlCharacters, src.Slice(i, i+n))
+		a.add(controlCharacters, span(src, i, i+n))
 	case isInvisible(r) && !joinsEmoji(src.Text, i, n):
 		a.invisibleRunes++
-		a.add(invisibleText, src.Slice(i, i+n))
+		a.add(invisibleText, span(src, i, i+n))
 	}
 }
 
@@ -138,7 +138,7 @@ func (l *wordAlphabets) add(r rune) {
 
 // checkLookAlike adds a finding if a word mixes Latin with Greek or Cyrillic letters, which no
 // language does.
-func (a *assessor) checkLookAlike(sp shell.Span, l *wordAlphabets) {
+func (a *assessor) checkLookAlike(sp call.Span, l *wordAlphabets) {
 	if l.fullWidth || l.latin && l.nonLatin {
 		a.add(lookAlike, sp)
 	}

@@ -4,123 +4,158 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
-	"github.com/hookback/hookback/server/internal/risk/shell"
+	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 // invocation is a program and its arguments, in the form that the rules use.
 type invocation struct {
 	name       string
-	args       []shell.Word
-	span       shell.Span // the whole command
-	cmd        *shell.Command
+	args       []call.Word
+	span       call.Span // the whole command
+	whole      call.Span // with the command that gives it its last arguments
+	cmd        *call.Command
+	index      int    // in the commands of the call
 	dir        string // directory it runs in; empty if unknown
-	dialect    shell.Dialect
-	depth      int
-	pipedInput bool // run by xargs or find: its last arguments come from a list
+	pipedInput bool   // run by xargs or find: its last arguments come from a list
+}
+
+// flow is what reads the output of a command.
+type flow struct {
+	reader int  // index of the command that reads it; 0: none, as the first one reads from no pipe
+	isSent bool // it reaches a program that sends data to the network
 }
 
 var (
-	unreadable        = rule{"unreadable", high, "The rules could not parse the whole command. Read it carefully yourself."}
+	unreadable        = rule{"unreadable", high, "It can't be read completely. Read it carefully yourself."}
 	obfuscatedCommand = rule{"obfuscated", high, "It is obfuscated: it hides which command runs."}
 	dynamicCommand    = rule{"obfuscated", high, "The program that it runs is determined only at run time."}
 	forkBomb          = rule{"system", critical, "It starts copies of itself until the machine stops responding (fork bomb)."}
 )
 
-// assessScript parses src as a shell script and assesses its commands.
-func (a *assessor) assessScript(src *shell.Source, d shell.Dialect, outer *shell.Scope, depth int) {
-	if a.byteBudget -= len(src.Text); a.byteBudget < 0 || depth > shell.MaxNesting {
-		a.add(unreadable, src.Whole())
-		return
-	}
-	if at := strings.Index(src.Text, ":(){"); at >= 0 && d == shell.POSIX {
-		a.add(forkBomb, src.Slice(at, min(len(src.Text), at+16)))
-	}
-	commands, errPos := shell.Parse(src, d, &a.wordBudget, outer)
-	linkPipes(commands)
-	for _, c := range commands {
-		a.assessCommand(c, d, depth)
-	}
-	if errPos >= 0 {
-		a.add(unreadable, src.Slice(min(errPos, len(src.Text)), len(src.Text)))
+// assessCommands assesses the commands of the call.
+func (a *assessor) assessCommands() {
+	a.followPipes()
+	for i := range a.call.Commands {
+		a.assessCommand(i)
 	}
 }
 
-// linkPipes sets for each command which command reads its output and whether the output is sent to
+// followPipes finds for each command which command reads its output and whether the output is sent to
 // the network.
-func linkPipes(commands []*shell.Command) {
-	for _, c := range slices.Backward(commands) {
-		sends := downloads(c)
-		for _, before := range c.Upstream {
-			before.Downstream = c
-			before.SentAway = sends || c.SentAway
+func (a *assessor) followPipes() {
+	commands := a.call.Commands
+	a.flow = make([]flow, len(commands))
+	for i := range slices.Backward(commands) {
+		sends := downloads(&commands[i]) || a.flow[i].isSent
+		for j := range a.writers(&commands[i]) {
+			at := commands[i].Input.From + j
+			a.flow[at] = flow{reader: i, isSent: a.flow[at].isSent || sends}
 		}
 	}
 }
 
-func (a *assessor) assessCommand(c *shell.Command, d shell.Dialect, depth int) {
-	for i := range c.Assigns {
-		w := &c.Assigns[i]
-		a.checkObfuscated(w)
+// maxWriters bounds the writers of one command that are looked at.
+const maxWriters = 32
+
+// writers returns the commands whose output a command reads through pipes.
+func (a *assessor) writers(c *call.Command) []call.Command {
+	return a.call.Commands[c.Input.From:c.Input.To]
+}
+
+func (a *assessor) assessCommand(i int) {
+	c := &a.call.Commands[i]
+	inv := &invocation{cmd: c, index: i, dir: c.Dir, span: wordsSpan(c), whole: wordsSpan(c)}
+	outer := a.WorkingDir
+	if by := a.runners(c); slices.ContainsFunc(by, runsElsewhere) { // its paths mean nothing here
+		inv.dir, a.WorkingDir = "", paths.WorkingDir{}
+	} else {
+		inv.pipedInput = len(by) > 0 && slices.Contains([]string{"xargs", "parallel", "find", "fd", "fdfind"}, by[0])
+		if inv.pipedInput {
+			inv.whole = wordsSpan(&a.call.Commands[c.By])
+		}
+	}
+	a.assessAssignments(c, inv.span)
+	if len(c.Words) > 0 {
+		a.assessInvocation(inv)
+	}
+	if c.Before != call.RunBy { // the command that runs it has the same ones
+		for j := range c.Redirects {
+			a.checkRedirect(inv, &c.Redirects[j])
+		}
+	}
+	a.addDownloaded(c)
+	if c.IsBackground {
+		a.add(backgroundProcess, inv.span)
+	}
+	a.WorkingDir = outer
+}
+
+// wordsSpan returns the place of a command without its assignments and redirects.
+func wordsSpan(c *call.Command) call.Span {
+	if len(c.Words) == 0 {
+		return c.Span
+	}
+	return through(c.Words[0].Span, c.Words[len(c.Words)-1].Span)
+}
+
+// runners returns the names of the programs that run a command, from the nearest one.
+func (a *assessor) runners(c *call.Command) (names []string) {
+	for c.By >= 0 && len(names) < 16 {
+		c = &a.call.Commands[c.By]
+		names = append(names, commandName(c))
+	}
+	return names
+}
+
+// runsElsewhere reports whether a program runs commands in another file system.
+func runsElsewhere(program string) bool {
+	return slices.Contains([]string{"ssh", "rsh", "docker", "podman", "nerdctl", "kubectl", "oc", "mosh", "adb"}, program)
+}
+
+func (a *assessor) assessAssignments(c *call.Command, at call.Span) {
+	for i := range c.Assignments {
+		w := &c.Assignments[i]
+		a.checkEscapes(w)
 		name, value, _ := strings.Cut(w.Text, "=")
-		if value != "" || len(w.Subs) > 0 {
-			a.assigned[strings.TrimSuffix(name, "+")] = true
+		name = strings.TrimSuffix(name, "+")
+		if value != "" {
+			a.assigned[name] = true
 		}
-		if len(w.Subs) > 0 && strings.Contains(w.Text, "hookback") {
-			a.hubProcesses[strings.TrimSuffix(name, "+")] = true
+		if w.Subs != (call.Range{}) && strings.Contains(a.text(w.Span), "hookback") {
+			a.hubProcesses[name] = true
 		}
-		a.checkAssignment(w, w.Span.ThroughIfShort(c.Span), len(c.Words) > 0)
-	}
-	dir := a.currentDir(c.Scope)
-	if len(c.Words) > 0 {
-		r := &invocation{cmd: c, dir: dir, dialect: d, depth: depth}
-		a.assessWords(r, c.Words)
-	}
-	for i := range c.Redirects {
-		a.checkRedirect(c, &c.Redirects[i], dir)
-	}
-	if len(c.Words) > 0 {
-		a.addDownloaded(c)
-	}
-	if c.Background {
-		a.add(backgroundProcess, c.Span)
+		a.checkAssignment(w, throughIfShort(w.Span, at), len(c.Words) > 0)
 	}
 }
 
-// assessWords assesses words as a program and its arguments.
-func (a *assessor) assessWords(inv *invocation, words []shell.Word) {
-	for len(words) > 0 && inv.depth > 0 && shell.IsAssignment(&words[0]) {
+func (a *assessor) assessInvocation(inv *invocation) {
+	words := inv.cmd.Words
+	for len(words) > 1 && inv.cmd.By >= 0 && isAssignment(&words[0]) {
 		a.checkAssignment(&words[0], words[0].Span, true)
 		words = words[1:]
 	}
-	if len(words) == 0 {
-		return
-	}
-	if inv.depth++; inv.depth > shell.MaxNesting {
-		a.add(unreadable, words[0].Span)
-		return
-	}
 	program := &words[0]
 	for i := range words {
-		a.checkObfuscated(&words[i])
-		if inv.dialect == shell.PowerShell {
+		a.checkEscapes(&words[i])
+		if inv.cmd.Shell == call.PowerShell {
 			a.checkStaticCall(&words[i])
 		}
 	}
-	inv.name, inv.args = programName(program.Text, inv.dialect), words[1:]
-	if full, ok := powershellAliases[inv.name]; ok && inv.dialect == shell.PowerShell {
+	inv.name, inv.args = programName(program.Text, inv.cmd.Shell), words[1:]
+	if inv.pipedInput {
+		inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w call.Word) bool { return w.Text == "{}" })
+	}
+	if full, ok := powershellAliases[inv.name]; ok && inv.cmd.Shell == call.PowerShell {
 		inv.name = full
 	}
-	inv.span = program.Span.Through(words[len(words)-1].Span)
-	a.checkHookback(inv, hubProgram(program))
+	a.checkHookback(inv, a.hubProgram(program))
 	switch {
-	case len(program.Subs) > 0 || strings.Contains(program.Text, "$IFS") || strings.Contains(program.Text, "${IFS"),
-		program.Bare && strings.HasPrefix(program.Text, "{") && strings.Contains(program.Text, ","),
-		program.Bare && strings.ContainsAny(program.Text, "?*") && strings.Contains(program.Text, "/"),
-		a.isVariableProgram(inv, program):
+	case a.isDynamicProgram(inv, program):
 		a.add(dynamicCommand, program.Span)
 		return
-	case inv.name == "for" || inv.name == "select" || inv.name == "read":
+	case inv.name == "read":
 		for i := range inv.args[:min(1, len(inv.args))] {
 			a.assigned[inv.args[i].Text] = true
 		}
@@ -132,34 +167,40 @@ func (a *assessor) assessWords(inv *invocation, words []shell.Word) {
 	a.checkWrappedHookback(inv)
 	a.checkOptions(inv)
 	a.applyRuleTable(inv)
+	known := len(a.findings)
 	for _, handle := range programHandlers[inv.name] {
 		handle(a, inv)
 	}
+	a.checkFound(inv, known)
 }
 
-// isVariableProgram reports whether a variable decides which program runs. The directories $HOME and
-// $PWD don't, and PowerShell runs a variable only after an ampersand.
-func (a *assessor) isVariableProgram(inv *invocation, program *shell.Word) bool {
-	if len(program.Vars) == 0 {
+// isDynamicProgram reports whether a variable, a substitution or a pattern decides which program runs. The
+// directories $HOME and $PWD don't, and PowerShell runs a variable only after an ampersand.
+func (a *assessor) isDynamicProgram(inv *invocation, program *call.Word) bool {
+	if inv.cmd.Shell == call.PowerShell && strings.HasPrefix(program.Text, call.Expansion) {
+		before := a.strings[program.Span.Pointer]
+		return strings.HasSuffix(strings.TrimRight(before[:min(len(before), program.Span.From)], " "), "&")
+	}
+	directory := func(v call.Var) bool { return v.Name == "PWD" && !v.IsAssigned && strings.Contains(program.Text, "/") }
+	switch {
+	case len(program.Vars) == 1 && directory(program.Vars[0]) && program.Subs == (call.Range{}):
 		return false
+	case program.Pattern && strings.Contains(program.Text, "/"):
+		return true
+	default:
+		return program.Dynamic
 	}
-	if inv.dialect == shell.PowerShell {
-		return strings.HasSuffix(strings.TrimRight(program.Src.Text[:program.From], " "), "&")
-	}
-	v := program.Vars[0]
-	known := (v.Name == "HOME" || v.Name == "PWD") && !a.assigned[v.Name] && strings.Contains(program.Text, "/")
-	return !known || len(program.Vars) > 1
 }
 
-func (a *assessor) checkObfuscated(w *shell.Word) {
-	if w.Obfuscated {
+func (a *assessor) checkEscapes(w *call.Word) {
+	if w.IsEscaped {
 		a.add(obfuscatedCommand, w.Span)
 	}
 }
 
-// programName returns the canonical name of a program in a dialect.
-func programName(text string, d shell.Dialect) string {
-	name := programs.ProgramName(text, d != shell.POSIX)
+// programName returns the canonical name of a program in a shell.
+func programName(text string, sh call.Shell) string {
+	name := programs.ProgramName(text, sh == call.PowerShell || sh == call.Cmd)
 	if at := strings.LastIndexByte(name, '@'); at > 0 { // npx PACKAGE@VERSION
 		name = name[:at]
 	}
@@ -168,7 +209,7 @@ func programName(text string, d shell.Dialect) string {
 
 // findOption returns the first argument that contains one of the short options, alone or in a
 // cluster, or is one of the long options, with or without =value. It returns nil if none does.
-func (inv *invocation) findOption(short string, long ...string) *shell.Word {
+func (inv *invocation) findOption(short string, long ...string) *call.Word {
 	for i := range inv.args {
 		text := inv.args[i].Text
 		switch {
@@ -188,7 +229,7 @@ func (inv *invocation) findOption(short string, long ...string) *shell.Word {
 }
 
 // findArgument returns the first argument that equals one of the texts, or nil.
-func (inv *invocation) findArgument(texts ...string) *shell.Word {
+func (inv *invocation) findArgument(texts ...string) *call.Word {
 	for i := range inv.args {
 		if slices.Contains(texts, inv.args[i].Text) {
 			return &inv.args[i]
@@ -199,8 +240,8 @@ func (inv *invocation) findArgument(texts ...string) *shell.Word {
 
 // operands returns the arguments that are not options. valued lists the options whose value is the
 // next word.
-func (inv *invocation) operands(valued ...string) []shell.Word {
-	var list []shell.Word
+func (inv *invocation) operands(valued ...string) []call.Word {
+	var list []call.Word
 	for i := 0; i < len(inv.args); i++ {
 		switch text := inv.args[i].Text; {
 		case text == "--":
@@ -218,7 +259,7 @@ func (inv *invocation) operands(valued ...string) []shell.Word {
 
 // optionValue returns the value of the first of the given options, written as the next word or
 // after =. It returns nil if none is present.
-func (inv *invocation) optionValue(options ...string) *shell.Word {
+func (inv *invocation) optionValue(options ...string) *call.Word {
 	for i := range inv.args {
 		if slices.Contains(options, inv.args[i].Text) && i+1 < len(inv.args) {
 			return &inv.args[i+1]
@@ -248,20 +289,4 @@ func (inv *invocation) subcommand(valued ...string) (name string, rest *invocati
 		return text, &inner
 	}
 	return "", inv
-}
-
-// assessFrom assesses the arguments from index i as a command.
-func (a *assessor) assessFrom(inv *invocation, i int) {
-	if i >= 0 && i < len(inv.args) {
-		next := *inv
-		a.assessWords(&next, inv.args[i:])
-	}
-}
-
-// assessWordAsScript assesses the text of a word as a script.
-func (a *assessor) assessWordAsScript(inv *invocation, w *shell.Word, d shell.Dialect) {
-	if a.byteBudget < 0 {
-		return
-	}
-	a.assessScript(w.Span.InnerSource(w.Text), d, inv.cmd.Scope, inv.depth+1)
 }

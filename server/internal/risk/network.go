@@ -1,13 +1,10 @@
 package risk
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/server/internal/risk/call"
-	"github.com/hookback/hookback/server/internal/risk/oversight"
-	"github.com/hookback/hookback/server/internal/risk/shell"
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 var (
@@ -50,7 +47,7 @@ func (a *assessor) curl(inv *invocation) {
 	}
 	data := curlData.matchesAny(inv.args) && !alternatives{"-G", "--get"}.matchesAny(inv.args)
 	get := slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(method))
-	local := slices.ContainsFunc(inv.args, func(w shell.Word) bool { return isLocal(w.Text) })
+	local := slices.ContainsFunc(inv.args, func(w call.Word) bool { return isLocal(w.Text) })
 	if (method != "" || data) && !get && !local || data && a.sendsSecretFile(inv) {
 		a.addSend(inv, sendsData)
 	}
@@ -64,7 +61,7 @@ var curlData = alternatives{
 }
 
 func (a *assessor) sendsSecretFile(inv *invocation) bool {
-	return slices.ContainsFunc(inv.args, func(w shell.Word) bool {
+	return slices.ContainsFunc(inv.args, func(w call.Word) bool {
 		_, file, ok := strings.Cut(w.Text, "@")
 		_, secret := classifySecretFile(inv.dir, file)
 		return ok && secret
@@ -85,27 +82,6 @@ func isLocal(text string) bool {
 func (a *assessor) wget(inv *invocation) {
 	if to := inv.optionValue("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.Text != "-" {
 		a.checkWrite(inv.dir, to, inv.span)
-	}
-}
-
-// checkURL assesses the URL argument of a tool that fetches pages.
-func (a *assessor) checkURL(k call.Kind, sp shell.Span) {
-	u, err := url.Parse(strings.TrimSpace(sp.Text()))
-	if err != nil {
-		return
-	}
-	host := u.Hostname()
-	switch {
-	case oversight.NamesHubRoute(u.Path, k != call.Fetch):
-		a.add(answersHub, sp)
-	case host == "169.254.169.254" || host == "metadata.google.internal":
-		a.add(readsMetadata, sp)
-	case u.Scheme == "file":
-		if level, ok := classifySecretFile("", u.Path); ok {
-			a.add(level, sp)
-		}
-	case strings.Contains(host, "xn--"):
-		a.add(lookAlike, sp)
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
 	"github.com/hookback/hookback/server/internal/risk/paths"
-	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // Rules about human oversight: calls that disable approval are riskier than they look.
@@ -30,8 +30,8 @@ var networkPrograms = newSet(`curl wget http https xh curlie invoke-restmethod i
 // checkHubRoutes adds a finding if a program that reaches addresses names one of the hub's routes that
 // answer or manage requests, or if text with one is sent to the network.
 func (a *assessor) checkHubRoutes(inv *invocation) {
-	sent := inv.cmd.SentAway ||
-		slices.ContainsFunc(inv.cmd.Redirects, func(r shell.Redirect) bool { return strings.HasPrefix(r.Target.Text, "/dev/tcp/") })
+	sent := a.flow[inv.index].isSent ||
+		slices.ContainsFunc(inv.cmd.Redirects, func(r call.Redirect) bool { return strings.HasPrefix(r.Target.Text, "/dev/tcp/") })
 	if !networkPrograms[inv.name] && !sent {
 		return
 	}
@@ -42,7 +42,7 @@ func (a *assessor) checkHubRoutes(inv *invocation) {
 	}
 	for i := range inv.args {
 		if oversight.NamesHubRoute(inv.args[i].Text, changes) {
-			a.add(answersHub, inv.span.ThroughIfShort(inv.args[i].Span))
+			a.add(answersHub, throughIfShort(inv.span, inv.args[i].Span))
 			return
 		}
 	}
@@ -56,8 +56,8 @@ func (a *assessor) checkHubFiles(inv *invocation) {
 	}
 	pattern := inv.searchPattern()
 	for i := range inv.args {
-		if i != pattern && oversight.IsHubFile(inv.dir, inv.args[i].Text) {
-			a.add(changesHub, inv.span.ThroughIfShort(inv.args[i].Span))
+		if i != pattern && oversight.IsHubFile(inv.dir, inv.args[i].Written()) {
+			a.add(changesHub, throughIfShort(inv.span, inv.args[i].Span))
 			return
 		}
 	}
@@ -71,8 +71,8 @@ var fileReaders = newSet("less more bat yq awk gawk mawk nawk sed cp mv scp rsyn
 func (a *assessor) checkSettingsFiles(inv *invocation) {
 	at := -1
 	for i := range inv.args {
-		_, value, ok := strings.Cut(inv.args[i].Text, "=")
-		if oversight.IsPath(inv.dir, inv.args[i].Text) || ok && oversight.IsPath(inv.dir, value) {
+		_, value, ok := strings.Cut(inv.args[i].Written(), "=")
+		if oversight.IsPath(inv.dir, inv.args[i].Written()) || ok && oversight.IsPath(inv.dir, value) {
 			at = i
 			break
 		}
@@ -92,23 +92,23 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 		}
 	}
 	if !programs.Harmless(words, programs.WorkingDir{Project: a.CWD}) {
-		a.add(changesHooks, inv.span.ThroughIfShort(inv.args[at].Span))
+		a.add(changesHooks, throughIfShort(inv.span, inv.args[at].Span))
 	}
 }
 
 // checkSettingsFolder adds a finding if the directory in w, which is deleted or moved, holds an agent's
 // settings.
-func (a *assessor) checkSettingsFolder(dir string, w *shell.Word, sp shell.Span) {
-	if oversight.HoldsSettings(dir, w.Text) {
+func (a *assessor) checkSettingsFolder(dir string, w *call.Word, sp call.Span) {
+	if oversight.HoldsSettings(dir, w.Written()) {
 		a.add(changesHooks, sp)
 	}
 }
 
 // hubProgram returns the program of Hookback that a word names, also as $(which hookback), or an empty
 // string.
-func hubProgram(w *shell.Word) string {
-	for _, c := range w.Subs {
-		if n := len(c.Words); n > 1 && slices.Contains([]string{"which", "command", "type", "whereis", "where"}, commandName(c)) {
+func (a *assessor) hubProgram(w *call.Word) string {
+	for _, c := range a.commandsIn(w.Subs) {
+		if n := len(c.Words); n > 1 && slices.Contains([]string{"which", "command", "type", "whereis", "where"}, commandName(&c)) {
 			return oversight.Program(c.Words[n-1].Text)
 		}
 	}
@@ -124,7 +124,7 @@ func (a *assessor) checkHookback(inv *invocation, program string) {
 	for i := range inv.args {
 		words[i] = inv.args[i].Text
 	}
-	expands := slices.ContainsFunc(inv.args, func(w shell.Word) bool { return w.Bare && w.IsDynamic() })
+	expands := slices.ContainsFunc(inv.args, func(w call.Word) bool { return !w.IsQuoted && w.Dynamic })
 	if expands || !oversight.Reads(program, words) {
 		a.add(runsHookback, inv.span)
 	}
@@ -171,7 +171,7 @@ func (a *assessor) goRun(inv *invocation) {
 
 // checkOversightInCode adds findings for code that runs Hookback, names data of the hub, or writes a file
 // that decides whether agents ask.
-func (a *assessor) checkOversightInCode(text string, sp shell.Span) {
+func (a *assessor) checkOversightInCode(text string, sp call.Span) {
 	if oversight.RunsHookback(text) {
 		a.add(runsHookback, sp)
 	}
@@ -194,7 +194,7 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 	if inv.findArgument("-0", "-l", "-L", "--list") != nil {
 		return
 	}
-	named := strings.Contains(inv.span.Text(), "hookback") || inv.pipedInput && a.mentionsHookback(inv.cmd.Upstream)
+	named := a.mentionsHookback(inv.cmd) || inv.pipedInput && slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentionsHookback(&c) })
 	for i := range inv.args {
 		for _, v := range inv.args[i].Vars {
 			named = named || a.hubProcesses[v.Name]
@@ -205,11 +205,8 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 	}
 }
 
-// mentionsHookback reports whether a command of a pipe, from the given ones back to its start, has the name
-// among its words.
-func (a *assessor) mentionsHookback(commands []*shell.Command) bool {
-	return slices.ContainsFunc(commands, func(c *shell.Command) bool {
-		a.pipeBudget--
-		return a.pipeBudget >= 0 && (strings.Contains(c.Span.Text(), "hookback") || a.mentionsHookback(c.Upstream))
-	})
+// mentionsHookback reports whether a command has the name among its words.
+func (a *assessor) mentionsHookback(c *call.Command) bool {
+	a.pipeBudget--
+	return a.pipeBudget >= 0 && strings.Contains(a.text(wordsSpan(c)), "hookback")
 }

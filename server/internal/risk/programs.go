@@ -15,7 +15,7 @@ func init() {
 		{"rm rimraf del-cli", (*assessor).rm}, {"rmdir rd del erase", (*assessor).rmdir}, {"remove-item ri", (*assessor).removeItem},
 		{"touch mkdir tee unlink shred truncate set-content out-file new-item", (*assessor).checkEachWrite},
 		{"cp install ln rsync scp copy-item", (*assessor).checkLastWrite}, {"mv move-item", (*assessor).mv}, {"chmod chown chgrp", (*assessor).changeMode},
-		{"sed perl", (*assessor).editInPlace}, {"sed gsed", (*assessor).sed}, {"awk gawk mawk nawk", (*assessor).awk}, {"install", (*assessor).install}, {"tar unzip", (*assessor).extract}, {"dd", (*assessor).dd}, {"cd pushd set-location", (*assessor).cd},
+		{"sed perl", (*assessor).editInPlace}, {"sed gsed", (*assessor).sed}, {"awk gawk mawk nawk", (*assessor).awk}, {"install", (*assessor).install}, {"tar unzip", (*assessor).extract}, {"dd", (*assessor).dd},
 
 		{"curl", (*assessor).curl}, {"wget", (*assessor).wget}, {"scp rsync", (*assessor).checkRemoteCopy}, {"aws gsutil", (*assessor).checkUpload},
 
@@ -27,17 +27,11 @@ func init() {
 		{"psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client bq cockroach snowsql", (*assessor).sqlClient},
 		{"python node deno ruby perl bun php lua luajit", (*assessor).interpreter},
 
-		{"sudo", wrapper("-u", "-g", "-h", "-p", "-C", "-T", "-U", "-R", "-D", "--user", "--group")}, {"doas pkexec run0", wrapper("-u", "-C", "--user")},
-		{"command builtin time exec nohup setsid gsudo unbuffer chronic busybox toybox firejail winpty entr", wrapper("-a")}, {"start", wrapper("/b", "/min")},
-		{"nice ionice caffeinate strace ltrace stdbuf", wrapper("-n", "-c", "-p", "-t", "-w", "-e", "-o", "-s", "-i")},
-		{"npx bunx pnpx uvx dotenv", wrapper("-p", "--package", "--from", "--with", "-e", "-f")}, {"env", (*assessor).env},
-		{"timeout gtimeout chroot flock taskset setarch", wrapperSkipping(1, "-s", "--signal", "-k", "--kill-after", "-w", "-E")},
-		{"poetry pipenv uv rye hatch doppler op", subcommandWrapper("run")}, {"bundle mise direnv", subcommandWrapper("exec", "x")}, {"pnpm yarn npm", subcommandWrapper("exec", "dlx", "x")},
-		{"xargs parallel", (*assessor).xargs}, {"watch", (*assessor).watch}, {"find fd", (*assessor).find}, {"su script", (*assessor).su},
-		{"sh bash zsh dash ksh fish ash", (*assessor).shell}, {"powershell pwsh", (*assessor).pwsh}, {"cmd", (*assessor).cmdExe},
-		{"eval invoke-expression iex", (*assessor).eval}, {"invoke-expression", (*assessor).invokeExpression}, {"source .", (*assessor).source}, {"trap", (*assessor).trap},
+		{"env", (*assessor).env}, {"find fd", (*assessor).find},
+		{"sh bash zsh dash ksh fish ash", (*assessor).shell}, {"powershell pwsh", (*assessor).pwsh},
+		{"eval invoke-expression iex", (*assessor).eval}, {"invoke-expression", (*assessor).invokeExpression}, {"source .", (*assessor).source},
 		{"ssh", (*assessor).ssh}, {"ssh scp sftp", (*assessor).checkSSHOptions}, {"tmux", (*assessor).tmux},
-		{"systemd-run setpriv unshare nsenter capsh", (*assessor).detach}, {"docker podman", (*assessor).docker}, {"kubectl oc", (*assessor).kubectl},
+		{"systemd-run setpriv unshare nsenter capsh", (*assessor).detach},
 	} {
 		for _, name := range strings.Fields(row.names) {
 			programHandlers[name] = append(programHandlers[name], row.handle)

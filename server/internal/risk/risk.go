@@ -1,10 +1,10 @@
 // Package risk assesses tool calls. Its findings warn an approver before a call runs, for example
 // that it deletes files, sends data or can't be undone.
 //
-// It parses a command line the way a shell does. A dangerous word inside a quoted string is no
-// finding, and a command inside sh -c '…' is one. The package recognizes programs, not intentions:
-// a call without findings is not proven safe. Only a call in the table of harmless ones is. It
-// does no I/O, and its running time is linear in the length of the arguments.
+// It judges the reading of package call: a dangerous word inside a quoted string is no finding, and a
+// command inside sh -c '…' is one. The package recognizes programs, not intentions: a call without
+// findings is not proven safe. Only a call in the table of harmless ones is. It does no I/O, and its
+// running time is linear in the length of the arguments.
 package risk
 
 import (
@@ -12,15 +12,17 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
+	riskcall "github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/hookback/hookback/server/internal/risk/paths"
-	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 const (
 	maxFindings = 16
 	maxPerCode  = 4 // keeps one kind from displacing the others
+	// maxKept bounds the findings before the most severe ones are chosen.
+	maxKept = 1 << 14
 )
 
 // Assessment is the result of assessing a tool call.
@@ -35,15 +37,16 @@ type Assessment struct {
 // the project; empty if unknown. Excerpts are copied from the arguments, so arguments must already
 // be redacted.
 func Assess(tool string, arguments json.RawMessage, cwd string) Assessment {
-	a := &assessor{WorkingDir: paths.NewWorkingDir(cwd), wordBudget: shell.MaxWords, byteBudget: 8*len(arguments) + 1<<10, pipeBudget: shell.MaxWords, assigned: map[string]bool{}, hubProcesses: map[string]bool{}}
-	a.assessCall(tool, arguments)
+	c := call.Read(call.Input{Tool: tool, Dir: cwd, Arguments: arguments})
+	a := newAssessor(c, cwd)
+	a.assessCall()
 	findings := a.top()
 	level := Highest("", findings)
 	class := schema.ClassUnknown
 	switch {
 	case severity(level) >= severity(medium):
 		class = schema.ClassRisky
-	case call.IsHarmless(tool, arguments, a.CWD):
+	case riskcall.IsHarmless(tool, arguments, a.CWD):
 		class = schema.ClassHarmless
 	}
 	return Assessment{class, level, findings}
@@ -81,29 +84,38 @@ const (
 // assessor collects the findings about one call.
 type assessor struct {
 	paths.WorkingDir
-	wordBudget     int             // words that may still be parsed
-	byteBudget     int             // bytes of scripts that may still be parsed; nested scripts count again
-	pipeBudget     int             // steps that may still be followed back along pipes
-	callScope      *shell.Scope    // scope of the directory that the call names; nil if it names none
-	invisibleRunes int             // number of invisible characters reported so far
-	assigned       map[string]bool // variables that the script assigns
-	hubProcesses   map[string]bool // variables with the output of a command about Hookback
-	toolReads      bool            // the tool only reads, judging by its name
-	downloaded     map[string]bool // files that the script downloaded
-	packageFile    *shell.Span     // package.json that the call writes
+	call           *call.Call
+	strings        map[string]string // of the arguments, by JSON pointer
+	flow           []flow            // what the commands write to, by index
+	pipeBudget     int               // steps that may still be followed back along pipes
+	invisibleRunes int               // number of invisible characters reported so far
+	assigned       map[string]bool   // variables that the script assigns
+	hubProcesses   map[string]bool   // variables with the output of a command about Hookback
+	toolReads      bool              // the tool only reads, judging by its name
+	downloaded     map[string]bool   // files that the script downloaded
 	// repositoryFolders has the last folder objects or refs that the call creates, by directory.
 	repositoryFolders map[string]string
-	writesScripts     bool // a text of the call has scripts of a package
 	findings          []schema.Finding
 }
 
-// add adds a finding unless it repeats a recent one.
-func (a *assessor) add(r rule, sp shell.Span) {
-	f := schema.Finding{Code: r.code, Risk: r.risk, Text: r.text}
-	if sp.Src != nil {
-		f.At, f.Excerpt = sp.Excerpt()
+func newAssessor(c *call.Call, cwd string) *assessor {
+	a := &assessor{
+		WorkingDir: paths.NewWorkingDir(cwd), call: c, strings: map[string]string{}, pipeBudget: maxKept,
+		assigned: map[string]bool{}, hubProcesses: map[string]bool{},
 	}
-	if len(a.findings) < shell.MaxWords && !slices.Contains(a.findings[max(0, len(a.findings)-maxFindings):], f) {
+	if a.CWD == "" && len(c.Commands) > 0 {
+		a.WorkingDir = paths.NewWorkingDir(c.Commands[0].Dir) // that the call names for its command
+	}
+	return a
+}
+
+// add adds a finding unless it repeats a recent one. The place is empty for the call as a whole.
+func (a *assessor) add(r rule, sp call.Span) {
+	f := schema.Finding{Code: r.code, Risk: r.risk, Text: r.text}
+	if sp.Pointer != call.LongPointer {
+		f.At, f.Excerpt = sp.Pointer, truncate(a.text(sp))
+	}
+	if len(a.findings) < maxKept && !slices.Contains(a.findings[max(0, len(a.findings)-maxFindings):], f) {
 		a.findings = append(a.findings, f)
 	}
 }

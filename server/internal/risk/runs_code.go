@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/server/internal/risk/paths"
-	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // Rules about calls that run more than they show: options, variables, settings and code.
@@ -61,7 +61,7 @@ var executingVariables = newSet(`LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV EN
 
 // checkAssignment assesses NAME=value. isPrefix is set if it applies to one command only: then every
 // name counts that is not known to be inert.
-func (a *assessor) checkAssignment(w *shell.Word, sp shell.Span, isPrefix bool) {
+func (a *assessor) checkAssignment(w *call.Word, sp call.Span, isPrefix bool) {
 	name, value, _ := strings.Cut(w.Text, "=")
 	name = strings.TrimSuffix(name, "+")
 	inert := inertVariables[name] || strings.HasPrefix(name, "LC_")
@@ -70,7 +70,7 @@ func (a *assessor) checkAssignment(w *shell.Word, sp shell.Span, isPrefix bool) 
 		a.add(changesHub, sp)
 	case hookVariables[name]:
 		a.add(changesHooks, sp)
-	case isPrefix && (!inert || w.IsDynamic()),
+	case isPrefix && (!inert || w.Dynamic),
 		!isPrefix && (executingVariables[name] || strings.HasPrefix(name, "DYLD_")),
 		!isPrefix && name == "PATH" && !strings.HasPrefix(value, "$PATH:") && !strings.HasPrefix(value, "${PATH}:"):
 		a.add(setsVariable, sp)
@@ -78,16 +78,16 @@ func (a *assessor) checkAssignment(w *shell.Word, sp shell.Span, isPrefix bool) 
 }
 
 // checkDownloaded adds a finding if a word names a file that the script downloaded before.
-func (a *assessor) checkDownloaded(inv *invocation, w *shell.Word) {
+func (a *assessor) checkDownloaded(inv *invocation, w *call.Word) {
 	if len(a.downloaded) > 0 && a.downloaded[path.Clean(w.Text)] {
 		a.add(runsDownload, inv.span)
 	}
 }
 
 // addDownloaded records the files that a command writes with data from the network.
-func (a *assessor) addDownloaded(c *shell.Command) {
-	sends := downloads(c)
-	if !sends && (commandName(c) != "tee" || !slices.ContainsFunc(c.Upstream, downloads)) {
+func (a *assessor) addDownloaded(c *call.Command) {
+	isDownload := func(c call.Command) bool { return downloads(&c) }
+	if writers := a.writers(c); !downloads(c) && (commandName(c) != "tee" || !slices.ContainsFunc(writers[:min(len(writers), maxWriters)], isDownload)) {
 		return
 	}
 	if a.downloaded == nil {
@@ -224,9 +224,9 @@ func sedEffects(script string) (executes, writes bool) {
 			return true, writes
 		case c == 'w' || c == 'W':
 			writes = true
-			s = s[shell.LineEnd(s):]
+			s = s[lineEnd(s):]
 		case strings.IndexByte("aicrRbtT:", c) >= 0:
-			s = s[shell.LineEnd(s):]
+			s = s[lineEnd(s):]
 		default:
 			s = s[1:]
 		}
@@ -247,15 +247,12 @@ func skipDelimited(s string, delimiter byte) string {
 	return ""
 }
 
-// detach assesses the command of a program that starts it elsewhere. It is at least of high risk.
+// detach adds a finding about a program that starts a command elsewhere.
 func (a *assessor) detach(inv *invocation) {
 	a.add(detached, inv.span)
-	if i := inv.commandIndex("-p", "-u", "-t", "-H", "-M", "-E", "--unit", "--property", "--setenv", "--uid", "--gid", "--target", "--reuid", "--regid", "-S", "-G"); i >= 0 {
-		a.assessFrom(inv, i)
-	}
 }
 
-// tmux assesses the command of a new session.
+// tmux adds a finding about the command of a new session.
 func (a *assessor) tmux(inv *invocation) {
 	name, rest := inv.subcommand("-L", "-S", "-f", "-c")
 	if !slices.Contains([]string{"new", "new-session", "new-window", "neww", "split-window", "splitw", "run-shell", "run", "respawn-pane", "respawn-window", "send-keys", "send", "if-shell"}, name) {
@@ -265,9 +262,6 @@ func (a *assessor) tmux(inv *invocation) {
 	if i >= 0 || rest.findOption("d") != nil {
 		a.add(detached, inv.span)
 	}
-	if i >= 0 && i < len(rest.args) {
-		a.assessJoined(rest, rest.args[i:])
-	}
 }
 
 // install handles install -m with a mode that gives the file the rights of its owner.
@@ -276,7 +270,7 @@ func (a *assessor) install(inv *invocation) {
 	if mode == nil {
 		for i := range inv.args {
 			if text, ok := strings.CutPrefix(inv.args[i].Text, "-m"); ok && text != "" {
-				mode = &shell.Word{Text: text}
+				mode = &call.Word{Text: text}
 			}
 		}
 	}
@@ -331,31 +325,15 @@ func runsPrograms(language, text string) bool {
 	}
 	return slices.ContainsFunc(runningCalls[language], func(call string) bool {
 		at := strings.Index(text, call)
-		return at == 0 || at > 0 && (!shell.IsLetter(text[at-1]) || !shell.IsLetter(call[0]))
+		return at == 0 || at > 0 && (!isLetter(text[at-1]) || !isLetter(call[0]))
 	})
-}
-
-// findCommand assesses a command that find or fd runs on each result. One that is known to be harmless
-// is no finding.
-func (a *assessor) findCommand(inv *invocation, words []shell.Word) {
-	texts := make([]string, 0, len(words))
-	for i := range words {
-		text := words[i].Text
-		if strings.Contains(text, "{}") {
-			text = "x"
-		}
-		texts = append(texts, text)
-	}
-	if !programs.Harmless(texts, programs.WorkingDir{Project: a.CWD}) {
-		a.add(optionExecutes, inv.span)
-	}
 }
 
 // staticCalls are the methods of .NET types that change something, in lower case.
 var staticCalls = []string{"delete", "move", "write", "start", "load"}
 
 // checkStaticCall adds a finding if a word of PowerShell calls a method such as [IO.File]::Delete.
-func (a *assessor) checkStaticCall(w *shell.Word) {
+func (a *assessor) checkStaticCall(w *call.Word) {
 	text := strings.ToLower(w.Text)
 	for {
 		_, after, ok := strings.Cut(text, "]::")

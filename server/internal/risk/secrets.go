@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk/paths"
-	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 var (
@@ -70,10 +70,10 @@ func (a *assessor) checkReads(inv *invocation) {
 		if i == pattern && !strings.Contains(text, "/") {
 			continue
 		}
-		if inv.cmd.SentAway {
+		if a.flow[inv.index].isSent {
 			found = sendsSecret
 		}
-		a.add(found, inv.span.ThroughIfShort(inv.args[i].Span))
+		a.add(found, throughIfShort(inv.span, inv.args[i].Span))
 	}
 	for i := range inv.cmd.Redirects {
 		if in := &inv.cmd.Redirects[i]; in.Op == "<" {
@@ -85,10 +85,10 @@ func (a *assessor) checkReads(inv *invocation) {
 }
 
 func (a *assessor) addEnvironment(inv *invocation) {
-	switch next := inv.cmd.Downstream; {
-	case inv.cmd.SentAway:
+	switch next := a.flow[inv.index]; {
+	case next.isSent:
 		a.add(sendsEnvironment, inv.span)
-	case next == nil || !slices.Contains([]string{"grep", "rg", "wc", "cut", "awk", "sed", "findstr"}, commandName(next)):
+	case next.reader == 0 || !slices.Contains([]string{"grep", "rg", "wc", "cut", "awk", "sed", "findstr"}, commandName(&a.call.Commands[next.reader])):
 		a.add(printsEnvironment, inv.span)
 	}
 }
@@ -107,7 +107,7 @@ func (a *assessor) printenv(inv *invocation) {
 
 func (a *assessor) declare(inv *invocation) {
 	for i := range inv.args {
-		if inv.name != "set" && shell.IsAssignment(&inv.args[i]) {
+		if inv.name != "set" && isAssignment(&inv.args[i]) {
 			a.checkAssignment(&inv.args[i], inv.span, false)
 		}
 	}
@@ -119,17 +119,11 @@ func (a *assessor) declare(inv *invocation) {
 func (a *assessor) echo(inv *invocation) {
 	for i := range inv.args {
 		for _, v := range inv.args[i].Vars {
-			if isSecretName(v.Name) && (inv.cmd.Downstream == nil || inv.cmd.SentAway) &&
-				!strings.HasPrefix(strings.TrimLeft(inv.args[i].Text, "$"), "{#") && !onlyTestsVariable(inv.args[i].Text) {
+			if isSecretName(v.Name) && !v.IsTested && (a.flow[inv.index].reader == 0 || a.flow[inv.index].isSent) {
 				a.add(printsSecretVariable, inv.span)
 			}
 		}
 	}
-}
-
-// onlyTestsVariable reports whether an expansion such as ${X:+set} reveals only that X is set.
-func onlyTestsVariable(text string) bool {
-	return strings.Contains(text, ":+") || strings.Contains(text, "+set")
 }
 
 // isSecretName reports whether the name of a variable suggests a secret.
@@ -144,7 +138,7 @@ func isSecretName(name string) bool {
 }
 
 // checkRedacted adds a finding for each placeholder that redaction left in the command.
-func (a *assessor) checkRedacted(src *shell.Source) {
+func (a *assessor) checkRedacted(src *call.Text) {
 	for at := 0; at < len(src.Text); {
 		n := strings.Index(src.Text[at:], schema.RedactedPrefix)
 		if n < 0 {
@@ -152,7 +146,7 @@ func (a *assessor) checkRedacted(src *shell.Source) {
 		}
 		at += n
 		end := strings.IndexByte(src.Text[at:min(len(src.Text), at+64)], ']') + 1
-		a.add(holdsSecret, src.Slice(at, at+max(end, len(schema.RedactedPrefix))))
+		a.add(holdsSecret, span(src, at, at+max(end, len(schema.RedactedPrefix))))
 		at += len(schema.RedactedPrefix)
 	}
 }
@@ -162,7 +156,7 @@ func (a *assessor) gitAdd(inv *invocation) {
 		for i := range inv.args[at+1:] {
 			if found, ok := classifySecretFile(inv.dir, inv.args[at+1+i].Text); ok {
 				found.text = "It adds a file to the project that usually contains secrets."
-				a.add(found, inv.span.ThroughIfShort(inv.args[at+1+i].Span))
+				a.add(found, throughIfShort(inv.span, inv.args[at+1+i].Span))
 			}
 		}
 	}

@@ -4,8 +4,6 @@ package paths
 import (
 	"path"
 	"strings"
-
-	"github.com/hookback/hookback/server/internal/risk/shell"
 )
 
 // MaxLength is longer than any path that a system can open or execute.
@@ -35,7 +33,7 @@ func NewWorkingDir(cwd string) WorkingDir {
 
 // ToSlashes replaces the backslashes of a Windows path. It returns other paths unchanged.
 func ToSlashes(p string) string {
-	if drive := len(p) >= 2 && p[1] == ':' && shell.IsLetter(p[0]); drive || strings.HasPrefix(p, `..\`) || strings.HasPrefix(p, `\\`) {
+	if drive := len(p) >= 2 && p[1] == ':' && isLetter(p[0]); drive || strings.HasPrefix(p, `..\`) || strings.HasPrefix(p, `\\`) {
 		return strings.ReplaceAll(p, `\`, "/")
 	}
 	return p
@@ -43,7 +41,7 @@ func ToSlashes(p string) string {
 
 // IsAbsolute reports whether a path with slashes is absolute on Unix or Windows.
 func IsAbsolute(p string) bool {
-	return strings.HasPrefix(p, "/") || len(p) >= 3 && p[1] == ':' && p[2] == '/' && shell.IsLetter(p[0])
+	return strings.HasPrefix(p, "/") || len(p) >= 3 && p[1] == ':' && p[2] == '/' && isLetter(p[0])
 }
 
 // Class classifies the target of a path. A higher class is worse.
@@ -201,3 +199,5 @@ func IsDevice(p string) bool {
 	}
 	return false
 }
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
