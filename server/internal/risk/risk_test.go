@@ -160,7 +160,7 @@ func TestAssess_Tools(t *testing.T) {
 		{"Bash", `{"command":null}`, nil, ""},
 		{"Bash", `null`, nil, ""},
 		{"Bash", ``, nil, ""},
-		{"Bash", `{"command":"rm -rf out"`, []string{"medium recursive_delete: rm -rf out"}, "/command"},
+		{"Bash", `{"command":"rm -rf out"`, []string{"high unreadable: "}, ""},
 	} {
 		findings := findingsOf(c.tool, json.RawMessage(c.arguments), project)
 		require.Equal(t, c.want, describeFindings(findings), "%s %s", c.tool, c.arguments)

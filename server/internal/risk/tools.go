@@ -92,11 +92,13 @@ func (a *assessor) assessToolName() {
 		if slices.ContainsFunc(a.call.Files, func(f call.File) bool { return f.Op == call.DeleteFile && len(a.call.Lines) == 0 }) {
 			a.add(nameDeletes, call.Span{})
 		}
-		return
+	} else {
+		a.assessNameWords(a.call.Tool)
 	}
-	a.assessNameWords(a.call.Tool)
-	for _, name := range a.call.Names { // of a tool that calls other tools
-		a.assessNameWords(name)
+	for _, name := range a.call.Names {
+		if strings.HasPrefix(name, "mcp__") { // also of the one that another tool calls
+			a.assessNameWords(name)
+		}
 	}
 }
 
