@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"slices"
 	"strconv"
 	"time"
@@ -62,11 +63,18 @@ func (a *askRun) pullsImmediately() bool {
 	return s != nil && (s.IsSettled() || s.Delivery != nil && s.Delivery.State == schema.Blocked)
 }
 
-// pullOnce makes one poll, which the hub holds open for that time, and reports whether the question is resolved. false
-// without an error means that there is no answer yet.
+// pullOnce makes one poll, which the hub holds open for that time, and reports whether the question
+// is resolved. false without an error means that there is no answer yet. A poll that loses its
+// connection fails, so that the restart of a hub is noticed even if no connection was refused.
 func (a *askRun) pullOnce(ctx context.Context, hub string, poll time.Duration) (ended bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, poll+a.client.timings.postTimeout)
 	defer cancel()
+	connections := 0
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		if connections++; connections > 1 { // net/http repeats a GET by itself
+			cancel()
+		}
+	}})
 	wait := strconv.FormatFloat(poll.Seconds(), 'f', -1, 64)
 	res, err := a.client.sendRequest(ctx, transport.Request{
 		Hub: hub, Path: schema.At(schema.PathResponse, a.receipt.ID) + "?wait=" + wait, Secret: a.receipt.RequestSecret,

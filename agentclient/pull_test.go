@@ -160,6 +160,31 @@ func TestPull_SurvivesHubRestart(t *testing.T) {
 	require.True(t, b.waitForResult(t, got).Approved())
 }
 
+// A hub can be down for less time than its client needs to try again, for example if the client gets
+// no processor. The client notices the restart although no connection was refused.
+func TestPull_NoticesRestartWithoutRefusal(t *testing.T) {
+	t.Parallel()
+	var pulls atomic.Int64
+	c := fixtureConfig{hub: blockedHub()}
+	c.hub.Intercept = func(_ http.ResponseWriter, r *http.Request) bool {
+		if fakehub.IsPull(r) && pulls.Add(1) == 1 {
+			panic(http.ErrAbortHandler) // closes the connection
+		}
+		return false
+	}
+	b := setup(t, &c)
+	reattached := make(chan struct{}, 100)
+	got := b.ask(b.ctx, agentclient.Request{Question: "Go?", OnReattached: func() { reattached <- struct{}{} }})
+	q := b.waitForQuestion(t, 1)
+	select {
+	case <-reattached:
+	case <-b.ctx.Done():
+		require.FailNow(t, "the client did not notice the restart")
+	}
+	q.Decide(q.Frame(approval()))
+	require.True(t, b.waitForResult(t, got).Approved())
+}
+
 func TestPush_SurvivesHubRestart(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})
