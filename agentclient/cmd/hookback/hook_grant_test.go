@@ -44,12 +44,12 @@ func TestHook_GrantOfTheEnvironmentIsRefused(t *testing.T) {
 	require.NoError(t, hub.Start())
 	t.Cleanup(hub.Stop)
 	const granted = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"Eve approved this call once, in Hookback."}}`
-	c := newHookCommand(t, hub.URL(), preToolUse("make deploy"))
-	require.Equal(t, cliResult{}, c.run(t))
+	c := newHookCommand(t, hub.URL(), "")
+	require.Equal(t, cliResult{}, c.runInTime(t, preToolUse("make deploy")))
 	require.Contains(t, c.log(), "not honored")
 
-	c = newHookCommand(t, hub.URL(), preToolUse("make deploy"), "--hub", hub.URL())
-	require.Equal(t, cliResult{out: granted}, c.run(t), "the same hub, installed")
+	c = newHookCommand(t, hub.URL(), "", "--hub", hub.URL())
+	require.Equal(t, cliResult{out: granted}, c.runInTime(t, preToolUse("make deploy")), "the same hub, installed")
 
 	c = newHookCommand(t, hub.URL(), preToolUse("rm -r x"), "--hub", hub.URL())
 	writePolicy(t, c.home, projectPolicy)
