@@ -15,18 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 )
-
-// unusedAddress returns a hub address that refuses connections.
-func unusedAddress(t *testing.T) string {
-	t.Helper()
-	var h fakehub.Hub
-	require.NoError(t, h.Start())
-	h.Stop()
-	return h.URL()
-}
 
 func TestFallback(t *testing.T) {
 	t.Parallel()
@@ -50,7 +42,7 @@ func TestFallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := agentclient.Options{Hubs: []string{unusedAddress(t), unusedAddress(t)}, UnreachableAfter: time.Millisecond}
+			o := agentclient.Options{Hubs: []string{clitest.ClosedHubURL(t), clitest.ClosedHubURL(t)}, UnreachableAfter: time.Millisecond}
 			r := agentclient.Request{Question: "Go?", Kind: test.kind, OnUnreachable: test.fallback, Risk: test.risk}
 			if r.OnUnreachable == "client" {
 				o.OnUnreachable, r.OnUnreachable = agentclient.Allow, ""
@@ -73,7 +65,7 @@ func TestFallback(t *testing.T) {
 // A question with a quorum requires people, so no option can approve it.
 func TestFallback_NeverAllowsQuorumQuestion(t *testing.T) {
 	t.Parallel()
-	o := agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
+	o := agentclient.Options{Hubs: []string{clitest.ClosedHubURL(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
 	r := agentclient.Request{Question: "Go?", Kind: schema.Permission}
 	r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: 2}
 	d, err := newClient(t, o, agentclient.Timings{}).Ask(testContext(t), r)
@@ -83,7 +75,7 @@ func TestFallback_NeverAllowsQuorumQuestion(t *testing.T) {
 
 func TestSend_WithoutHubIsUnreachable(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, agentclient.Options{Hubs: []string{unusedAddress(t)}, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
+	client := newClient(t, agentclient.Options{Hubs: []string{clitest.ClosedHubURL(t)}, UnreachableAfter: time.Millisecond}, agentclient.Timings{})
 	_, err := client.Send(testContext(t), schema.Event{HookEventType: "Stop"})
 	require.ErrorIs(t, err, agentclient.ErrUnreachable)
 	err = client.Withdraw(testContext(t), &schema.Event{ID: 1, RequestSecret: "s"}, "")

@@ -95,12 +95,14 @@ func (p idleListener) probes(t *testing.T) (n int) {
 	}
 }
 
-// closedPort returns the URL of an agent that is gone.
+// closedPort returns the URL of an agent that is gone. Until the test ends, a connection has the port,
+// so that no listener of another test gets it.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	p := openPort(t)
-	require.NoError(t, p.Close())
-	return p.url()
+	conn, err := net.Dial("tcp", openPort(t).Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return "ws://" + conn.LocalAddr().String() + "/" + secretPath
 }
 
 func TestProber_ShowsLostAgent(t *testing.T) {

@@ -63,13 +63,16 @@ func RespondWith(status int, media, text string) func(http.ResponseWriter, *http
 	}
 }
 
-// ClosedHubURL returns an address that refuses connections.
+// ClosedHubURL returns an address that refuses connections. Until the test ends, a connection has the
+// port, so that no listener of another test gets it.
 func ClosedHubURL(t testing.TB) string {
 	t.Helper()
-	var gone fakehub.Hub
-	start(t, &gone)
-	gone.Stop()
-	return gone.URL()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(StartRawListener(t, nil), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return "http://" + conn.LocalAddr().String()
 }
 
 // StartRawListener listens on a TCP port and passes each connection to handle, which can be nil.
