@@ -32,9 +32,6 @@ import (
 // program is the path of the real binary, which TestMain builds once.
 var program string
 
-// builtProgram is the variable with the path of a binary that is already built.
-const builtProgram = "TEST_PROGRAM"
-
 func TestMain(m *testing.M) {
 	cli.TestHome = "HOME"
 	if os.Getenv("TEST_PANICKING_HOOK") != "" {
@@ -49,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 	clitest.IsolateProcess()
 	dir, err := os.MkdirTemp("", "hookback-test-")
-	if program = os.Getenv(builtProgram); err == nil && program == "" {
+	if err == nil {
 		program = filepath.Join(dir, "hookback")
 		err = buildProgram(program)
 	}
