@@ -289,7 +289,7 @@ test.describe('Inbox', () => {
   })
 
   test('expires an unanswered request and shows the message to the agent', async ({ page, hub, agent }) => {
-    const { id, answer } = await agent.ask(hub, { timeout: 20 })
+    const { id, answer } = await agent.ask(hub, { timeout: 10 })
     await openAt(page, hub, `/inbox/${id}`)
     expect(await answer).toMatchObject({ permission: false, outcome: '__timeout__' })
     await expect(detail(page, id).getByTestId('settled')).toContainText('No answer')
@@ -297,7 +297,7 @@ test.describe('Inbox', () => {
   })
 
   test('announces a short deadline once', async ({ page, hub, agent }) => {
-    const { id } = await agent.ask(hub, { question: 'Deploy?', timeout: 45 })
+    const { id } = await agent.ask(hub, { question: 'Deploy?', timeout: 36 })
     await openAt(page, hub, `/inbox/${id}`)
     await expect(page.getByTestId('polite')).toHaveText(/^\d+ seconds left to answer api: Deploy\?$/)
     const announcement = String(await page.getByTestId('polite').textContent())
