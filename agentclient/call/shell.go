@@ -411,6 +411,9 @@ func (l *line) assignment(a *syntax.Assign) Word {
 	if a.Name != nil {
 		w.Text = a.Name.Value
 		l.assigned[w.Text] = true
+		if !syntax.ValidName(w.Text) { // x!=[a]/run is a program, which the parser takes for a variable
+			l.unread(w.Span, "a word may be a variable or a program")
+		}
 	}
 	if a.Index != nil {
 		l.evaluates = true
