@@ -150,6 +150,10 @@ func TestReadLine_Spans(t *testing.T) {
 	}
 	require.Equal(t, "out", line[c.Files[0].Span.From:c.Files[0].Span.To])
 	require.Empty(t, call.ReadLine("echo hi > $x", call.POSIX).Unread)
+
+	const document = "cat <<E\na\nb\nE\nls"
+	body := call.ReadLine(document, call.POSIX).Commands[0].Redirects[0].Target.Span
+	require.Equal(t, "a\nb\n", document[body.From:body.To])
 }
 
 func TestReadLine_Windows(t *testing.T) {

@@ -105,7 +105,9 @@ func (b *wordBuilder) done() Word {
 
 // body returns the text of a here-document. With a quoted delimiter nothing in it is special.
 func (l *line) body(r *syntax.Redirect) Word {
-	b := l.builder(Word{Span: l.spanOf(r.Hdoc), IsQuoted: true})
+	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset()) //nolint:gosec // at most maxLine
+	to = from + strings.LastIndexByte(l.text[from:max(from, to)], '\n') + 1 // without the delimiter
+	b := l.builder(Word{Span: l.span(from, to), IsQuoted: true})
 	for _, part := range r.Hdoc.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && isQuotedWord(r.Word) {
 			b.out.WriteString(lit.Value)
@@ -115,12 +117,7 @@ func (l *line) body(r *syntax.Redirect) Word {
 			b.part(part, false, true)
 		}
 	}
-	w := b.done()
-	from := w.Span.From - l.at.From
-	if end := from + len(w.Text); l.at.To-l.at.From == len(l.text) && from >= 0 && end <= len(l.text) && l.text[from:end] == w.Text {
-		w.Span.To = w.Span.From + len(w.Text) // without the end mark
-	}
-	return w
+	return b.done()
 }
 
 // bodyEscapes are the escapes of a here-document.
