@@ -105,7 +105,7 @@ func (b *wordBuilder) done() Word {
 
 // body returns the text of a here-document. With a quoted delimiter nothing in it is special.
 func (l *line) body(r *syntax.Redirect) Word {
-	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset()) //nolint:gosec // at most maxLine
+	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset())      //nolint:gosec // at most maxLine
 	to = from + strings.LastIndexByte(l.text[from:max(from, to)], '\n') + 1 // without the delimiter
 	b := l.builder(Word{Span: l.span(from, to), IsQuoted: true})
 	for _, part := range r.Hdoc.Parts {

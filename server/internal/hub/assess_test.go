@@ -144,6 +144,8 @@ func TestAsk_ShowsWhatRuns(t *testing.T) {
 		"ls;PASSWORD=hunter2hunter2;./evil.sh":   "ls;PASSWORD=[redacted:password];./evil.sh",
 		"API_KEY=x;rm${IFS}-rf${IFS}/ ls":        "API_KEY=[redacted:api_key];rm${IFS}-rf${IFS}/ ls",
 		"echo TOKEN=' && ./evil.sh && echo 'end": "echo TOKEN=' && ./evil.sh && echo 'end",
+		`PASSWORD="my secret & more" ./deploy`:   `PASSWORD="[redacted:password]" ./deploy`,
+		"PASSWORD=\"a\nb & c\" ./deploy":         "PASSWORD=\"[redacted:password]\nb & c\" ./deploy",
 	} {
 		for _, tool := range []string{"Bash", "Write"} {
 			input, err := json.Marshal(map[string]string{"command": command, "content": "#!/bin/sh\n" + command})
@@ -190,7 +192,12 @@ func TestAssessCall_FlagsCommandsHiddenByRedaction(t *testing.T) {
 	st = posted("npx --token ./evil.sh x")
 	require.Equal(t, "hidden_by_redaction", st.Findings[0].Code)
 	require.Equal(t, schema.HighRisk, st.Findings[0].Risk)
-	for _, honest := range []string{"API_KEY=0123456789abcdef ls", "mysql --password hunter2hunter2 -u me", "docker login --password 0123456789abcdef", "sudo env TOKEN=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef"} {
+	for _, command := range []string{`npx --token "./evil.sh x" y`, `sh -c "Cookie: a; ./evil.sh"`, `eval TOKEN='a; ./evil.sh'`} {
+		st = posted(command)
+		require.Equal(t, "hidden_by_redaction", st.Findings[0].Code, command)
+		require.Equal(t, schema.HighRisk, st.Findings[0].Risk)
+	}
+	for _, honest := range []string{`PASSWORD="my secret & more" ./deploy`, `curl -d '{"password": "two words"}' https://a.example`, "API_KEY=0123456789abcdef ls", "mysql --password hunter2hunter2 -u me", "docker login --password 0123456789abcdef", "sudo env TOKEN=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef"} {
 		for _, f := range posted(honest).Findings {
 			require.NotEqual(t, "hidden_by_redaction", f.Code, honest)
 		}

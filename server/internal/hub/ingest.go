@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
@@ -92,11 +93,13 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if err != nil {
 		return nil, nil, err
 	}
+	sent := sign.AskParts{
+		SourceApp: s.App, SessionID: s.Session, HookEventType: s.Type, ToolName: s.Tool, Payload: s.Payload, HumanInTheLoop: s.Question,
+	}
 	redact := h.Redactor.JSON
 	if s.Question != nil {
-		redact = h.Redactor.Ask
+		redact = func(b []byte) ([]byte, int) { return h.Redactor.Ask(b, func() []call.Line { return question.LinesOf(&sent) }) }
 	}
-	asSent := s
 	clean, isSanitized := schema.ReplaceHalfSurrogates(body)
 	clean, replaced := redact(clean)
 	isRedacted := replaced > 0
@@ -161,19 +164,16 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 		return nil, nil, question.WithFieldPrefix("humanInTheLoop", err)
 	}
 	if q.ToolCall != nil { // the arguments are stored once, in the payload
-		call := *q.ToolCall
-		if err := call.ResolveArguments(s.Payload, s.Tool); err != nil {
+		resolved := *q.ToolCall
+		if err := resolved.ResolveArguments(s.Payload, s.Tool); err != nil {
 			return nil, nil, question.WithFieldPrefix("humanInTheLoop", err)
 		}
-		q.ToolCall.Name = call.Name
+		q.ToolCall.Name = resolved.Name
 	}
 	h.limitAppeal(ctx, store.SessionKey{App: s.App, Session: s.Session}, &q)
 	return d, &q, h.addQuestion(ctx, d, &question.Post{
 		Ask: &q, Body: body, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries, IsProbe: caller.IsProbe,
-		Sent: sign.AskParts{
-			SourceApp: asSent.App, SessionID: asSent.Session, HookEventType: asSent.Type, ToolName: asSent.Tool,
-			Payload: asSent.Payload, HumanInTheLoop: asSent.Question,
-		},
+		Sent: sent,
 	}, caller)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
@@ -130,12 +131,26 @@ func (p *Post) assess(c *Call, st *schema.Status) {
 
 // originalCall returns the call before redaction; ok is false if nothing was redacted.
 func (p *Post) originalCall() (c Call, ok bool) {
-	var q schema.HumanInTheLoop
-	if !p.IsRedacted || q.UnmarshalJSON(p.Sent.HumanInTheLoop) != nil {
+	if !p.IsRedacted {
 		return c, false
 	}
-	c, _ = CallOf(&store.Event{Tool: p.Sent.ToolName, Payload: p.Sent.Payload}, &q)
+	return sentCall(&p.Sent)
+}
+
+// sentCall returns the call of a posted question before redaction; ok is false if it can't be decoded.
+func sentCall(sent *sign.AskParts) (c Call, ok bool) {
+	var q schema.HumanInTheLoop
+	if q.UnmarshalJSON(sent.HumanInTheLoop) != nil {
+		return c, false
+	}
+	c, _ = CallOf(&store.Event{Tool: sent.ToolName, Payload: sent.Payload}, &q)
 	return c, true
+}
+
+// LinesOf returns the command lines of the call of a posted question.
+func LinesOf(sent *sign.AskParts) []call.Line {
+	c, _ := sentCall(sent)
+	return c.reading().Lines
 }
 
 // appealDigest returns the stored digest of the refused call before redaction; nil if the

@@ -20,11 +20,13 @@ func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
 		return match{}, false
 	}
 	v, ok := valueAt(s.b, from, to)
-	if !ok || s.isAsk && v.mayBeCode(s.b, from) {
+	if !ok || s.layout != nil && v.mayBeCode(s.b, from) && !s.layout.isEntry(s.b, from, v.at) {
 		return match{}, false
 	}
 	v.rule = rule.rule
-	return v.locate(s.b)
+	m, ok := v.locate(s.b)
+	m.name = from
+	return m, ok
 }
 
 // nameAround returns the bounds of the name around s.b[at:].
@@ -130,9 +132,14 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 }
 
 // mayBeCode reports whether a value without quotes can be a command or an expression: that of a
-// variable with a sigil ($PASSWORD=./run in PowerShell), or after a blank (PASSWORD = system "run").
+// variable with a sigil ($PASSWORD=./run or $env:PASSWORD=./run in PowerShell), or after a blank
+// (PASSWORD = system "run").
 func (v assignedValue) mayBeCode(b []byte, nameFrom int) bool {
-	isVariable := nameFrom > 0 && b[nameFrom-1] == '$' && v.style != quotedStyle
+	sigil := nameFrom - 1
+	for sigil >= 0 && nameFrom-sigil < maxNameBytes && (isName(b[sigil]) || bytes.IndexByte([]byte(":.[]"), b[sigil]) >= 0) {
+		sigil--
+	}
+	isVariable := sigil >= 0 && b[sigil] == '$' && v.style != quotedStyle
 	return isVariable || v.style == codeStyle && isSpace(b[v.at-1])
 }
 
@@ -171,10 +178,11 @@ func (v assignedValue) locate(b []byte) (match, bool) {
 	}
 	end := v.valueEnd(b)
 	text := b[v.at:end]
-	if len(text) == 0 || v.style == flagStyle && text[0] == '-' || v.style == codeStyle && isExpression(v.name, text) {
+	if len(text) == 0 || text[0] == '#' && isSpace(b[v.at-1]) || // a comment
+		v.style == flagStyle && text[0] == '-' || v.style == codeStyle && isExpression(v.name, text) {
 		return match{}, false
 	}
-	return match{v.at, end, v.rule}, true
+	return match{from: v.at, to: end, rule: v.rule}, true
 }
 
 func (v assignedValue) valueEnd(b []byte) int {

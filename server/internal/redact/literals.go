@@ -28,6 +28,7 @@ type matchFunc func(r *Redactor, s *scan, at int) (match, bool)
 // match is a secret that was found: the bytes to replace, and the rule.
 type match struct {
 	from, to int
+	name     int // where the name before it begins; 0: it has none
 	rule     string
 }
 
@@ -37,8 +38,8 @@ type scan struct {
 	// raw: b is JSON, not the decoded text of one string. The result is then only whether there
 	// may be a secret. A false positive costs time, a false negative leaks a secret.
 	raw    bool
-	assign bool // search for NAME=value, too
-	isAsk  bool // see Redactor.Ask
+	assign bool    // search for NAME=value, too
+	layout *layout // of a question's string; nil: see Redactor.JSON
 }
 
 const caseFoldMask = 0x2020202020202020

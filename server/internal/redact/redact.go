@@ -14,10 +14,8 @@ package redact
 
 import (
 	"bytes"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -65,31 +63,23 @@ func (r *Redactor) JSON(b []byte) (out []byte, n int) {
 	if r == nil || !r.mayContainSecret(b) {
 		return b, 0
 	}
-	return r.walk(b, false)
+	w := walker{r: r, in: b}
+	return w.redact()
 }
 
-// Ask is JSON for an event with a question. A person approves what the result shows, so a replacement
-// never covers a blank, a quote, a line break, an escape, or a sign with which a shell separates,
-// redirects or substitutes commands. Where a secret contains one, the rest of it stays visible.
-func (r *Redactor) Ask(b []byte) (out []byte, n int) {
-	if r == nil || !r.mayContainSecret(b) {
-		return b, 0
-	}
-	return r.walk(b, true)
-}
-
-func (r *Redactor) walk(b []byte, isAsk bool) (out []byte, n int) {
-	w := walker{r: r, in: b, isAsk: isAsk}
+// redact returns the redacted message and the number of replacements.
+func (w *walker) redact() (out []byte, n int) {
 	if !w.run() || w.n == 0 {
-		return b, 0
+		return w.in, 0
 	}
-	return append(w.out, b[w.copied:]...), w.n
+	return append(w.out, w.in[w.copied:]...), w.n
 }
 
 // walker redacts one message, string by string.
 type walker struct {
 	r      *Redactor
-	isAsk  bool // see Ask
+	isAsk  bool        // see Ask
+	lines  []call.Line // of the call of a question
 	in     []byte
 	out    []byte
 	copied int // in[:copied] is in out, or was replaced
@@ -226,9 +216,13 @@ func (w *walker) redactContents(from, to int, assign bool) {
 	if !w.r.mayContainSecret(raw) {
 		return
 	}
+	var shell call.Shell
+	if w.isAsk {
+		shell = w.shellOf(decodeString(raw))
+	}
 	changed := 0
 	for range maxPasses {
-		next, n := w.r.redactString(raw, assign, w.isAsk)
+		next, n := w.redactString(raw, assign, shell)
 		if n == 0 {
 			break
 		}
@@ -279,20 +273,23 @@ func placeholderLen(b []byte) int {
 	return end + 1
 }
 
-// redactString replaces the secrets in the contents of one JSON string.
-func (r *Redactor) redactString(raw []byte, assign, isAsk bool) (out []byte, n int) {
-	s := scan{b: decodeString(raw), assign: assign, isAsk: isAsk}
+// redactString replaces the secrets in the contents of one JSON string. shell is that of a command line.
+func (w *walker) redactString(raw []byte, assign bool, shell call.Shell) (out []byte, n int) {
+	s := scan{b: decodeString(raw), assign: assign}
+	if w.isAsk {
+		s.layout = layoutOf(s.b, shell)
+	}
 	origin := cursor{raw: raw}
 	copied, from := 0, 0
 	for {
-		m, ok := r.find(&s, from)
+		m, ok := w.r.find(&s, from)
 		if !ok {
 			break
 		}
 		from = max(m.to, m.from+1)
 		pieces := []match{m}
-		if isAsk {
-			pieces = m.plainPieces(s.b)
+		if s.layout != nil {
+			pieces = s.layout.pieces(s.b, m)
 			if m.rule != privateKeyRule {
 				from = max(pieces[0].to, m.from+1)
 			}
@@ -311,45 +308,4 @@ func (r *Redactor) redactString(raw []byte, assign, isAsk bool) (out []byte, n i
 		return raw, 0
 	}
 	return append(out, raw[copied:]...), n
-}
-
-// plainPieces returns the parts of a match that Redactor.Ask may replace: the lines of a private key,
-// and of another secret its start, which may be empty.
-func (m match) plainPieces(b []byte) []match {
-	if m.rule != privateKeyRule {
-		if scheme := skipWhile(b[:m.to], m.from, isAlnum); m.rule == "authorization" && scheme+1 < m.to && b[scheme] == ' ' {
-			m.from = scheme + 1 // Bearer or Basic
-		}
-		m.to = m.from + plainLen(b[m.from:m.to])
-		return []match{m}
-	}
-	var pieces []match
-	for from := m.from; from < m.to; {
-		to := skipWhile(b[:m.to], from, isToken68)
-		if from > 0 && b[from-1] == '\\' { // the n of \n
-			from = min(from+1, to)
-		}
-		if to-from >= minKeyLine && isAlnum(b[from]) {
-			pieces = append(pieces, match{from, to, m.rule})
-		}
-		from = to + 1
-	}
-	return pieces
-}
-
-// minKeyLine is shorter than every line of a private key but the last, and longer than the words around it.
-const minKeyLine = 16
-
-// plainLen returns the length of the text at the start of b that stays one word or one string
-// wherever it is read: letters, digits, and signs without a meaning between words.
-func plainLen(b []byte) int {
-	for i := 0; i < len(b); {
-		c, size := utf8.DecodeRune(b[i:])
-		if isPlain := c < utf8.RuneSelf && c > ' ' && c != 0x7f && !strings.ContainsRune("\"'`\\;&|<>()${}", c); !isPlain &&
-			(c < utf8.RuneSelf || !unicode.IsLetter(c) && !unicode.IsDigit(c)) {
-			return i
-		}
-		i += size
-	}
-	return len(b)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -147,7 +150,7 @@ func TestJSON_KeepsHarmlessText(t *testing.T) {
 		"postgres://u:$PW@h/db", "postgres://user@host/db", "https://example.org/a@b", "mailto:a@b.c", "ws://127.0.0.1:5/x",
 		"task-runner-with-a-long-name-1234567890", "risk-level-1-of-a-very-long-word", "sk-learn", "npm_config_registry=x",
 		"-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----", "eyJust a word", "keyJohn.eyJ.x", "ghp_short", "AKIA",
-		"git log --token", "--password --verbose", "monkey=1", "session_id=abc", "max_tokens=100", "COUNT=1",
+		"git log --token", "--password --verbose", "x --token # y", "monkey=1", "session_id=abc", "max_tokens=100", "COUNT=1",
 	} {
 		require.Equal(t, quote(t, in), redacted(t, quote(t, in)))
 	}
@@ -191,21 +194,33 @@ func TestJSON_ReturnsUnchangedInput(t *testing.T) {
 	}
 }
 
+var placeholders = regexp.MustCompile(`\[redacted:[a-z_]+\]`)
+
 // structure returns the characters of a text that separate words, strings and commands. Those of the
 // redacted text must be the same.
 func structure(text string) string {
-	for at := strings.Index(text, schema.RedactedPrefix); at >= 0; at = strings.Index(text, schema.RedactedPrefix) {
-		text = text[:at] + text[at+strings.IndexByte(text[at:], ']')+1:]
-	}
 	return strings.Map(func(c rune) rune {
 		if strings.ContainsRune(" \n\t\"'`\\;&|<>(){}$\u2028\u00a0\u201d", c) {
 			return c
 		}
 		return -1
-	}, text)
+	}, placeholders.ReplaceAllString(text, ""))
 }
 
-// TestAsk_HidesNoCommand: whoever approves a command must see everything that runs.
+// textStructure is structure without the content of plain strings.
+func textStructure(text string) string {
+	return structure(plainStrings.ReplaceAllString(placeholders.ReplaceAllString(text, ""), `""`))
+}
+
+// lines returns a call with one command line.
+func lines(text string) func() []call.Line {
+	return func() []call.Line { return []call.Line{{Text: text, Shell: call.POSIX}} }
+}
+
+func noLines() []call.Line { return nil }
+
+// TestAsk_HidesNoCommand: whoever approves a command must see everything that runs, and whoever approves
+// a file everything that it contains.
 func TestAsk_HidesNoCommand(t *testing.T) {
 	t.Parallel()
 	r := New(Options{})
@@ -233,9 +248,78 @@ func TestAsk_HidesNoCommand(t *testing.T) {
 		"-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7/x+\n./evil.sh; ls\nMIIEpAIBAAKCAQEA7/x+\nabc=\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n[redacted:private_key]\n./evil.sh; ls\n" +
 			"[redacted:private_key]\nabc=\n-----END PRIVATE KEY-----",
 	} {
-		out, n := r.Ask([]byte(quote(t, in)))
+		for _, lines := range []func() []call.Line{noLines, lines(in)} {
+			out, n := r.Ask([]byte(quote(t, in)), lines)
+			require.Equal(t, quote(t, want), string(out))
+			require.Equal(t, strings.Count(want, schema.RedactedPrefix), n, in)
+		}
+	}
+}
+
+// TestAsk_HidesStrings: a secret that is the whole content of a string in a command is replaced, with its
+// blanks and operators.
+func TestAsk_HidesStrings(t *testing.T) {
+	t.Parallel()
+	r := New(Options{})
+	for in, want := range map[string]string{
+		`PASSWORD="my secret & more" ./deploy`:                         `PASSWORD="[redacted:password]" ./deploy`,
+		`PASSWORD='a; $(b) "c"' ./deploy`:                              `PASSWORD='[redacted:password]' ./deploy`,
+		`echo "$(date)"; x --token "a (b)" --v`:                        `echo "$(date)"; x --token "[redacted:token]" --v`,
+		`mysql --password='a | b' -e 'x'`:                              `mysql --password='[redacted:password]' -e 'x'`,
+		`export API_KEY="two words"`:                                   `export API_KEY="[redacted:api_key]"`,
+		`curl -H "Cookie: a=b; c=d" -H 'Cookie: a=b; c' u`:             `curl -H "Cookie: [redacted:cookie]" -H 'Cookie: [redacted:cookie]' u`,
+		`curl -d '{"a": 1, "password": "two words"}' u`:                `curl -d '{"a": 1, "password": "[redacted:password]"}' u`,
+		"cat > x <<E\nTOKEN = x\n\"password\": \"a b\",\nE\nTOKEN = x": "cat > x <<E\nTOKEN = [redacted:token]\n\"password\": \"[redacted:password]\",\nE\nTOKEN = x",
+		`PASSWORD="a $(x) b"`:                                          `PASSWORD="[redacted:password] $(x) b"`,
+		"PASSWORD=\"a `x` b\"":                                         "PASSWORD=\"[redacted:password] `x` b\"",
+		`PASSWORD="a \" b"; ./x "c"`:                                   `PASSWORD="[redacted:password] \" b"; ./x "c"`,
+		`echo 'PASSWORD="'; ./x; '"'`:                                  `echo 'PASSWORD="'; ./x; '"'`,
+		`echo a"PASSWORD="; ./x; "b"`:                                  `echo a"PASSWORD="; ./x; "b"`,
+		`sh -c 'PASSWORD="; ./x; "'`:                                   `sh -c 'PASSWORD="[redacted:password]"'`,
+		`sh -c "PASSWORD='; ./x; '"`:                                   `sh -c "PASSWORD='; ./x; '"`,
+		`$x PASSWORD="a b"`:                                            `$x PASSWORD="[redacted:password] b"`,
+		"PASSWORD=\"a\u2028b\"":                                        "PASSWORD=\"[redacted:password]\u2028b\"",
+	} {
+		out, _ := r.Ask([]byte(quote(t, in)), lines(in))
 		require.Equal(t, quote(t, want), string(out))
-		require.Equal(t, strings.Count(want, schema.RedactedPrefix), n, in)
+	}
+	for in, want := range map[string]string{
+		`$env:TOKEN = "a & b"; ls`: `$env:TOKEN = "[redacted:token]"; ls`,
+		"x -Token 'a ‘b'":          "x -Token '[redacted:token] ‘b'",
+	} {
+		out, _ := r.Ask([]byte(quote(t, in)), func() []call.Line { return []call.Line{{Text: in, Shell: call.PowerShell}} })
+		require.Equal(t, quote(t, want), string(out))
+	}
+}
+
+// TestAsk_HidesStringsOfFiles: in a text of unknown language, a string counts only if no quote before it
+// can be read in another way.
+func TestAsk_HidesStringsOfFiles(t *testing.T) {
+	t.Parallel()
+	r := New(Options{})
+	for in, want := range map[string]string{
+		"{\n  \"a\": \"b\",\n  \"password\": \"two words\"\n}": "{\n  \"a\": \"b\",\n  \"password\": \"[redacted:password]\"\n}",
+		"A='b'\nPASSWORD=\"my secret & more\"\n":               "A='b'\nPASSWORD=\"[redacted:password]\"\n",
+		"[a]\r\n  TOKEN = x  \r\nSECRET = y":                   "[a]\r\n  TOKEN = [redacted:token]  \r\nSECRET = [redacted:secret]",
+		"TOKEN = x y":                                          "TOKEN = x y",
+		"a TOKEN = x":                                          "a TOKEN = x",
+		"A=\"\nPASSWORD=\"; ./x; \"\n\"":                       "A=\"\nPASSWORD=\"; ./x; \"\n\"",
+		"echo \\\" x\" PASSWORD=\"; ./x; \"":                   "echo \\\" x\" PASSWORD=\"; ./x; \"",
+		"echo \"$(echo \"PASSWORD=\"; ./x; echo \"x\")\"":      "echo \"$(echo \"PASSWORD=\"; ./x; echo \"x\")\"",
+		"x = \"#{\"PASSWORD=\"; y; \"z\"}\"":                   "x = \"#{\"PASSWORD=\"; y; \"z\"}\"",
+		"/*\nPASSWORD=\"x */ drop; /*\"\n*/":                   "/*\nPASSWORD=\"[redacted:password] */ drop; /*\"\n*/",
+		"x = [[\nPASSWORD=\"]] y [[\"\n]]":                     "x = [[\nPASSWORD=\"[redacted:password] y [[\"\n]]",
+		"set PASSWORD='a & x'":                                 "set PASSWORD='[redacted:password] & x'",
+		"echo ^\" x\" PASSWORD=\"& x &\"":                      "echo ^\" x\" PASSWORD=\"& x &\"",
+		"“ PASSWORD=\"; ./x; \"”":                              "“ PASSWORD=\"; ./x; \"”",
+		"x=/\"/;y=\" PASSWORD=\"; y; z=\" \"":                  "x=/\"/;y=\" PASSWORD=\"; y; z=\" \"",
+		"$env:TOKEN=./x.ps1\n$a.Password=./x":                  "$env:TOKEN=./x.ps1\n$a.Password=./x",
+		"curl $URL?token=abc -Dx.password=y":                   "curl $URL?token=[redacted:token] -Dx.password=[redacted:password]",
+	} {
+		out, _ := r.Ask([]byte(quote(t, in)), noLines)
+		require.Equal(t, quote(t, want), string(out))
+		again, _ := r.Ask(out, noLines)
+		require.Equal(t, string(out), string(again))
 	}
 }
 
@@ -248,9 +332,9 @@ func TestAsk_RedactsOrdinarySecrets(t *testing.T) {
 		}
 		for _, around := range []string{"%s", "x %s y", "echo \"%s\" | cat", "a=%s;b", "line\n%s\nline", `{"k":"%s"}`} {
 			text := fmt.Sprintf(around, secrets[name])
-			out, _ := r.Ask([]byte(`{"payload":{"tool_input":{"command":` + quote(t, text) + `}}}`))
+			out, _ := r.Ask([]byte(`{"payload":{"tool_input":{"command":`+quote(t, text)+`}}}`), lines(text))
 			require.NotContains(t, string(out), secret, "%s in %s", name, text)
-			again, _ := r.Ask(out)
+			again, _ := r.Ask(out, noLines)
 			require.Equal(t, string(out), string(again))
 		}
 	}
@@ -259,16 +343,44 @@ func TestAsk_RedactsOrdinarySecrets(t *testing.T) {
 		"curl -H \"Authorization: Basic dXNlcjpwYXNz\" u":          "curl -H \"Authorization: Basic [redacted:authorization]\" u",
 		"Authorization: abcdef":                                    "Authorization: [redacted:authorization]",
 	} {
-		got, _ := r.Ask([]byte(quote(t, in)))
+		got, _ := r.Ask([]byte(quote(t, in)), lines(in))
 		require.Equal(t, quote(t, want), string(got))
 	}
-	out, _ := r.Ask([]byte(`{"password":"correct horse; battery"}`))
+	out, _ := r.Ask([]byte(`{"password":"correct horse; battery"}`), noLines)
 	require.Equal(t, `{"password":"[redacted:password]"}`, string(out), "an argument is one string")
 }
 
-// FuzzAsk asserts that the redacted text has the same words, strings and operators.
+// plainStrings are the strings of a text that a replacement may cover.
+var plainStrings = regexp.MustCompile("\"[^\"'`\\\\<>()\\[\\]{}$*\n]*\"|'[^\"'`\\\\<>()\\[\\]{}$*;&|\n]*'")
+
+// outline returns the commands of a line with their operators, and the numbers of their words.
+func outline(read *call.Call) (all []string) {
+	runsText := slices.ContainsFunc(read.Commands, func(c call.Command) bool { return c.Before == call.RunBy })
+	for _, c := range read.Commands {
+		if c.Depth > 0 && runsText {
+			continue
+		}
+		one := fmt.Sprint(c.Before, len(c.Words))
+		for _, w := range c.Assignments {
+			name, _, _ := strings.Cut(w.Text, "=")
+			one += " " + name
+		}
+		for _, r := range c.Redirects {
+			one += " " + r.FD + r.Op
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// FuzzAsk asserts that a redacted command has the same commands, words and operators, and a redacted text
+// the same words, strings and operators.
 func FuzzAsk(f *testing.F) {
-	for _, in := range []string{"ls;PASSWORD=hunter2hunter2;./evil.sh", `a --token "x y" 'PASSWORD=a\'b`, "https://u:p|w@h Bearer abcdefgh12345678;x"} {
+	for _, in := range []string{
+		"ls;PASSWORD=hunter2hunter2;./evil.sh", `a --token "x y" 'PASSWORD=a\'b`, "https://u:p|w@h Bearer abcdefgh12345678;x",
+		`echo "$(a)"; PASSWORD="a & b" x -H 'Cookie: a; b' -d '{"token": "a b"}' > y`, "cat <<E\nTOKEN = x\n\"token\": 'a b'\nE\nx\n", "A = x\nTOKEN = y ",
+		`sh -c "TOKEN='a b' x"; TOKEN="a'b; c" y`, `echo \" x" TOKEN="; x; "`, "A='\nTOKEN='; x; '\n'", "{a,\"b c\"}TOKEN='a b'\n",
+	} {
 		f.Add(in)
 	}
 	for _, secret := range secrets {
@@ -279,13 +391,27 @@ func FuzzAsk(f *testing.F) {
 		if !utf8.ValidString(in) || strings.Contains(in, "[redacted") {
 			return
 		}
-		doc := quote(t, in)
-		out, _ := r.Ask([]byte(doc))
-		var got string
-		require.NoError(t, json.Unmarshal(out, &got))
-		require.Equal(t, structure(in), structure(got), "%q became %q", in, got)
-		again, _ := r.Ask(out)
-		require.Equal(t, string(out), string(again))
+		ask := func(in string, lines func() []call.Line) (got string) {
+			out, _ := r.Ask([]byte(quote(t, in)), lines)
+			require.NoError(t, json.Unmarshal(out, &got))
+			return got
+		}
+		got := ask(in, noLines)
+		require.Equal(t, textStructure(in), textStructure(got), "%q became %q", in, got)
+		require.Equal(t, got, ask(got, noLines))
+
+		got = ask(in, lines(in))
+		before, after := call.ReadLine(in, call.POSIX), call.ReadLine(got, call.POSIX)
+		require.Equal(t, strings.Count(in, "\n"), strings.Count(got, "\n"), "%q became %q", in, got)
+		switch {
+		case len(before.Unread) > 0:
+			require.Equal(t, structure(in), structure(got), "%q became %q", in, got)
+		case len(after.Unread) > 0:
+			require.False(t, call.SameShape(before, after)) // the request says hidden_by_redaction
+		default:
+			require.Equal(t, outline(before), outline(after), "%q became %q", in, got)
+		}
+		require.Equal(t, got, ask(got, lines(got)))
 	})
 }
 
@@ -332,7 +458,8 @@ func FuzzJSON(f *testing.F) {
 		again, _ := r.JSON(out)
 		require.Equal(t, string(out), string(again))
 		// The prefilter must not miss anything that the walk finds.
-		walked, _ := r.walk(in, false)
+		w := walker{r: r, in: in}
+		walked, _ := w.redact()
 		require.Equal(t, string(walked), string(out))
 	})
 }

@@ -68,7 +68,7 @@ func (sh tokenFormat) find(_ *Redactor, s *scan, at int) (match, bool) {
 	if end-body < sh.minLength || sh.needsDigit && !bytes.ContainsAny(s.b[body:end], "0123456789") {
 		return match{}, false
 	}
-	return match{at, end, sh.rule}, true
+	return match{from: at, to: end, rule: sh.rule}, true
 }
 
 // findJWT finds a JSON Web Token: three (signed) or five (encrypted) parts in base64url.
@@ -88,7 +88,7 @@ func (r *Redactor) findJWT(s *scan, at int) (match, bool) {
 		}
 		end, parts = next, parts+1
 	}
-	return match{at, end, "jwt"}, parts >= 3
+	return match{from: at, to: end, rule: "jwt"}, parts >= 3
 }
 
 const privateKeyRule = "private_key"
@@ -110,9 +110,9 @@ func (r *Redactor) findPrivateKey(s *scan, at int) (match, bool) {
 	if i := bytes.Index(rest, []byte(end)); i >= 0 {
 		to := body + i + len(end)
 		to = skipWhile(s.b, to, func(c byte) bool { return isUpper(c) || c == ' ' })
-		return match{at, skipWhile(s.b, to, func(c byte) bool { return c == '-' }), privateKeyRule}, true
+		return match{from: at, to: skipWhile(s.b, to, func(c byte) bool { return c == '-' }), rule: privateKeyRule}, true
 	}
-	return match{at, skipWhile(s.b, body, func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }), privateKeyRule}, true
+	return match{from: at, to: skipWhile(s.b, body, func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }), rule: privateKeyRule}, true
 }
 
 // findUserinfo finds the password in a URL (user:password@host), or a long user name with
@@ -150,7 +150,7 @@ func (r *Redactor) findUserinfo(s *scan, at int) (match, bool) {
 	if from == host || placeholderLen(s.b[from:host]) > 0 || bytes.IndexByte([]byte("${<"), s.b[from]) >= 0 {
 		return match{}, false
 	}
-	return match{from, host, rule}, true
+	return match{from: from, to: host, rule: rule}, true
 }
 
 // findBearer finds the token of an Authorization header in any text.
@@ -167,5 +167,5 @@ func (r *Redactor) findBearer(s *scan, at int) (match, bool) {
 	if s.raw && end < len(s.b) && s.b[end] == '\\' {
 		long = true // an escaped slash; the walk decides
 	}
-	return match{from, end, "bearer"}, long
+	return match{from: from, to: end, rule: "bearer"}, long
 }
