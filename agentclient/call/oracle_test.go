@@ -59,7 +59,8 @@ func (g *grammar) command() string {
 	case 5:
 		return "case " + g.word() + " in " + g.pick("a", "*", "'x y'|b") + ") " + g.list() + "\n;; esac"
 	case 6:
-		return g.pick("f() { ", "function f { ") + g.list() + "\n}\nf"
+		f := "f" + strconv.Itoa(g.size) // a name of its own: a function that calls itself would never end
+		return g.pick(f+"() { ", "function "+f+" { ") + g.list() + "\n}\n" + f
 	case 7:
 		return g.pick("! ", "time ", "time -p ", "command ", "exec ", "builtin eval ", "x=1 y='2 3' ") + g.simple()
 	case 8:
