@@ -27,6 +27,9 @@ type Call struct {
 	arguments *value // parsed
 	isKnown   bool   // the tool is in the table
 	wrapped   int    // commands in the operands of others
+	written   map[string]*writtenFile
+	ran       map[string]bool // files, by their base names
+	rereads   int             // bytes of written files that were read as scripts
 }
 
 // Span is a part of a string in Call.Arguments. The zero value is the whole call.

@@ -48,8 +48,15 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		l.likelyFiles(name, cmd)
 		return
 	}
-	operands, inPlace := operandsOf(cmd.Words[1:])
+	operands, values, inPlace := operandsOf(cmd.Words[1:])
 	what, skips := strings.CutSuffix(what, " skip")
+	for _, w := range values {
+		op := FileOp(what)
+		if what == "copy" {
+			op = UseFile
+		}
+		l.addFile(w, op)
+	}
 	if skips && len(operands) > 0 {
 		operands = operands[1:]
 	}
@@ -86,6 +93,9 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 			text = value
 		}
 		text = strings.TrimPrefix(text, "@")
+		if _, file, ok := strings.Cut(text, ":"); ok && name == "git" {
+			text = file // of a revision
+		}
 		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e")
 		isHidden := len(text) > 1 && text[0] == '.' && text[1] != '.' && text[1] != '/'
 		if isMessage || strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || !isHidden && !strings.Contains(text, "/") {
@@ -95,9 +105,9 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 	}
 }
 
-// operandsOf returns the words that are no options, the values of --name=value among them, and whether
-// there is an option -i.
-func operandsOf(words []Word) (operands []Word, inPlace bool) {
+// operandsOf returns the words that are no options, the values of --name=value, and whether there is an
+// option -i.
+func operandsOf(words []Word) (operands, values []Word, inPlace bool) {
 	ended := false
 	for _, w := range words {
 		switch {
@@ -108,9 +118,9 @@ func operandsOf(words []Word) (operands []Word, inPlace bool) {
 		default:
 			inPlace = inPlace || w.Text == "--in-place" || strings.HasPrefix(w.Text, "-i")
 			if _, value, ok := strings.Cut(w.Text, "="); ok {
-				operands = append(operands, Word{Text: value, Span: w.Span})
+				values = append(values, Word{Text: value, Span: w.Span})
 			}
 		}
 	}
-	return operands, inPlace
+	return operands, values, inPlace
 }

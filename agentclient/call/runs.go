@@ -10,7 +10,9 @@ import (
 // How programs run what their words say. Everything else that programs.RunsCode knows runs code in
 // another language, or names it.
 const (
-	shells = " sh bash zsh dash ksh ash fish rbash busybox toybox "
+	shells = " sh bash zsh dash ksh ash rbash mksh lksh oksh loksh pdksh posh yash hush osh sash busybox toybox bash-static "
+	// otherShells have languages of their own.
+	otherShells = " fish csh tcsh elvish nu xonsh rc es ion oil ysh murex "
 	// wrappers run the command in their operands, after as many operands as the number says.
 	wrappers = ` sudo doas pkexec run0 gsudo runuser nohup setsid nice ionice timeout:1 gtimeout:1 time stdbuf unbuffer caffeinate chronic
  env xargs strace ltrace valgrind perf:1 flock:1 watch entr script screen tmux:1 systemd-run systemd-inhibit setpriv unshare nsenter chroot:1 capsh
@@ -18,14 +20,21 @@ const (
  chrt:1 taskset:1 exec command builtin coproc busybox toybox ssh:1 rsh:1 mosh:1 autossh:1 sshpass pssh adb:1 parallel npx bunx pnpx uvx nix-shell watchexec nodemon
  docker:2 podman:2 nerdctl:2 docker-compose:2 podman-compose:2 kubectl:2 oc:2 crictl:2 ctr:2 lxc:2 multipass:2 vagrant:1 heroku:1 ip:3
  npm:1 pnpm:1 bun:1 go:1 cargo:1 dotnet:1 bundle:1 mise:1 asdf:1 conda:1 mamba:1 poetry:1 pipenv:1 uv:1 rye:1 hatch:1 pdm:1 pipx:1 nix:1 stack:1 cabal:1
- wsl wine runas `
+ wsl wine winpty runas prlimit choom uname26 i386 x86_64 start-stop-daemon daemonize daemon dbus-run-session dbus-launch systemd-cat numactl
+ cgexec faketime:1 torsocks torify tsocks proxychains proxychains4 cpulimit schedtool sem env_parallel sg:1 runcon:1 machinectl:2 ssh-agent xvfb-run
+ gdb lldb rr git:2 coreutils uutils ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 pdsh clush et parallel-ssh `
 	// joiners run all their operands as one line.
-	joiners = " ssh rsh watch parallel autossh adb concurrently wsl "
+	joiners = " ssh rsh watch parallel sem env_parallel sg autossh adb concurrently wsl pdsh clush et pssh parallel-ssh "
 	// evaluators are builtins that evaluate the index of a variable in their words.
 	evaluators = " unset read mapfile readarray getopts wait let "
 )
 
 func has(list, name string) bool { return name != "" && strings.Contains(list, " "+name+" ") }
+
+// isShell reports whether a program is a shell, also with a version (bash5, ksh93).
+func isShell(name string) bool {
+	return has(shells, strings.TrimRight(name, "0123456789.-")) || has(otherShells, name)
+}
 
 func texts(words []Word) []string {
 	all := make([]string, len(words))
@@ -64,6 +73,7 @@ func (l *line) add(cmd Command) {
 	l.c.Commands = append(l.c.Commands, cmd)
 	l.variables(&cmd)
 	if len(cmd.Words) == 0 {
+		l.writes("", &cmd)
 		return
 	}
 	program := cmd.Words[0]
@@ -85,6 +95,8 @@ func (l *line) add(cmd Command) {
 	}
 	l.operandFiles(name, &cmd)
 	l.changeDir(name, &cmd)
+	l.writes(name, &cmd)
+	l.runsFiles(name, &cmd)
 	l.runs(name, &cmd)
 }
 
@@ -108,6 +120,7 @@ func (l *line) variables(cmd *Command) {
 		isCode := name == "ENV" || name == "BASH_ENV" || strings.HasPrefix(name, "BASH_ALIASES") || len(name) == 3 && strings.HasPrefix(name, "PS") ||
 			slices.ContainsFunc(codeVariables, func(part string) bool { return strings.Contains(strings.ToUpper(name), part) })
 		if isCode && value != "" {
+			l.runsFile(Word{Text: value, Span: w.Span}, Word{Text: "sh"}, cmd)
 			l.c.Scripts = append(l.c.Scripts, Script{name, value, w.Span})
 		}
 	}
@@ -142,12 +155,12 @@ func (l *line) runs(name string, cmd *Command) {
 		skip++
 	}
 	switch {
-	case has(shells, name) && l.runsShell(name, cmd):
+	case isShell(name) && l.runsShell(name, cmd):
 	case name == "source" || name == ".":
 		if len(words) > 0 && words[0].Dynamic {
 			l.unread(words[0].Span, "a shell runs text that is known only at run time")
-		} else if len(words) > 0 && (strings.HasPrefix(words[0].Text, "/dev/") || strings.HasPrefix(words[0].Text, "/proc/")) {
-			l.input(cmd)
+		} else if len(words) > 0 {
+			l.scriptFile(words[0], cmd)
 		}
 	case name == "trap":
 		if words = afterDashes(words); len(words) > 0 {
@@ -158,7 +171,7 @@ func (l *line) runs(name string, cmd *Command) {
 	case name == "alias":
 		for _, w := range words {
 			if _, value, ok := strings.Cut(w.Text, "="); ok {
-				l.scriptText(value, w, cmd)
+				l.scriptText(value+" $_", w, cmd) // with the words after its name
 			}
 		}
 	case name == "env" && l.splitString(cmd):
@@ -166,26 +179,99 @@ func (l *line) runs(name string, cmd *Command) {
 		l.found(cmd)
 	case (name == "powershell" || name == "pwsh" || name == "cmd") && l.runsScript(name, cmd):
 	case name == "su":
-		for i, w := range words[:max(0, len(words)-1)] {
-			if w.Text == "-c" || w.Text == "--command" {
-				l.script(words[i+1], cmd)
+		for i, w := range words {
+			if text, ok := strings.CutPrefix(w.Text, "--command="); ok {
+				l.scriptText(text, w, cmd)
+			} else if i > 0 && has(" -c --command --session-command ", words[i-1].Text) {
+				l.script(w, cmd)
 			}
 		}
+		l.input(cmd)
 	case name == "eval":
 		l.joined(afterDashes(words), cmd)
-	case has(joiners, name):
+	case name == "xargs":
+		l.xargs(cmd)
+		l.options(name, cmd)
+	case has(" newgrp at batch ", name):
+		l.input(cmd)
+		l.options(name, cmd)
+	case has(" parallel sem env_parallel ", name) && !slices.ContainsFunc(words, func(w Word) bool { return strings.HasPrefix(w.Text, ":::") }):
+		more := *cmd
+		more.Words = append(slices.Clone(cmd.Words), l.inputWords(cmd)...)
+		l.wrapped(0, &more)
+	case wraps:
 		if (name == "ssh" || name == "rsh") && operandCount(words) <= 1 {
 			l.input(cmd) // of the shell on the host
 		}
-		fallthrough
-	case wraps:
 		l.wrapped(skip, cmd)
-		if !has(joiners, name) { // whose words were read
+		if _, effect := programs.ExecutingOption(texts(cmd.Words)); effect == programs.Executes || !has(joiners, name) { // whose words were read
 			l.options(name, cmd)
 		}
 	default:
 		l.options(name, cmd)
 	}
+}
+
+// xargsValues are the options of xargs that take the next word.
+const xargsValues = " -a -d -E -I -J -L -n -P -R -S -s --arg-file --delimiter --max-args --max-chars --max-procs --process-slot-var "
+
+// xargs reads the command of xargs with the words that it gets from its input.
+func (l *line) xargs(cmd *Command) {
+	words, mark := slices.Clone(cmd.Words[1:]), ""
+	for len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
+		option, value, _ := strings.Cut(words[0].Text, "=")
+		if !strings.HasPrefix(option, "--") && len(option) > 2 && strings.Contains(option, "I") && strings.Trim(option[1:strings.Index(option, "I")], "0prtx") == "" {
+			option = "-I" + option[strings.Index(option, "I")+1:] // -0I{}
+		}
+		words = words[1:]
+		if has(xargsValues, option) && len(words) > 0 && value == "" {
+			value, words = words[0].Text, words[1:]
+		}
+		switch {
+		case option == "-I" || option == "-J" || option == "--replace" && value != "":
+			mark = value
+		case option == "-i" || option == "--replace":
+			mark = "{}"
+		case strings.HasPrefix(option, "-I"):
+			mark = option[2:]
+		}
+		if option == "--" {
+			break
+		}
+	}
+	if len(words) == 0 { // echo
+		return
+	}
+	if mark == "" {
+		words = append(words, l.inputWords(cmd)...)
+	}
+	for i := range words {
+		if w := &words[i]; mark != "" && strings.Contains(w.Text, mark) {
+			w.Text, w.Dynamic = strings.ReplaceAll(w.Text, mark, Expansion+"{}"), true // {}: also in a script
+		}
+	}
+	l.command(words, cmd)
+}
+
+// inputWords returns the words in the standard input of a command: a word of unknown text if they are
+// not known. Their place is empty, after the command.
+func (l *line) inputWords(cmd *Command) (words []Word) {
+	at := cmd.Words[len(cmd.Words)-1].Span
+	at.From = at.To
+	if l.stdin.kind == pipeInput && l.stdin.to == l.stdin.from+1 {
+		all := texts(l.c.Commands[l.stdin.from].Words)
+		if len(all) > 1 && all[0] == "find" && !strings.HasPrefix(all[1], "-") && !slices.Contains(all, "-printf") {
+			return []Word{{Text: "./" + Expansion, Dynamic: true, Span: at}} // paths
+		}
+	}
+	text, known := l.inputText()
+	if !known || text.Dynamic || strings.ContainsAny(text.Text, `'"\`) {
+		return []Word{{Text: Expansion, Dynamic: true, Splits: true, Span: at}}
+	}
+	for field := range strings.FieldsSeq(text.Text) {
+		words = append(words, Word{Text: field, Span: at})
+	}
+	return words
 }
 
 // operandCount returns how many words are neither options nor what follows one.
@@ -250,6 +336,9 @@ func (l *line) runsShell(name string, cmd *Command) bool {
 		switch {
 		case values > 0:
 			values--
+			if w.Dynamic {
+				l.unread(w.Span, "a shell runs text that is known only at run time")
+			}
 		case w.Text == "--rcfile" || w.Text == "--init-file":
 			values++
 		case isOption && !strings.HasPrefix(w.Text, "--"):
@@ -266,11 +355,9 @@ func (l *line) runsShell(name string, cmd *Command) bool {
 		case w.Dynamic:
 			l.unread(w.Span, "a shell runs text that is known only at run time")
 			return true
-		case strings.HasPrefix(w.Text, "/dev/") || strings.HasPrefix(w.Text, "/proc/"):
-			l.input(cmd)
-			return true
 		default:
-			return true // a file
+			l.scriptFile(*w, cmd)
+			return true
 		}
 	}
 	if takesScript { // xargs adds it
@@ -281,23 +368,40 @@ func (l *line) runsShell(name string, cmd *Command) bool {
 	return true
 }
 
+// scriptFile reads a script in a file.
+func (l *line) scriptFile(w Word, cmd *Command) {
+	switch {
+	case has(" /dev/stdin /dev/fd/0 /proc/self/fd/0 ", w.Text):
+		l.input(cmd)
+	case strings.HasPrefix(w.Text, "/dev/") || strings.HasPrefix(w.Text, "/proc/"):
+		l.unread(w.Span, "a shell runs input that is known only at run time")
+	default:
+		l.runsFile(w, cmd.Words[0], cmd)
+	}
+}
+
 // input reads what a shell reads from its standard input.
 func (l *line) input(cmd *Command) {
-	switch l.stdin.kind {
+	outer := l.stdin
+	l.stdin = input{} // of the commands in it
+	switch outer.kind {
+	case fileInput:
+		l.scriptFile(outer.script, cmd)
 	case hereInput:
-		l.script(l.stdin.script, cmd)
+		l.script(outer.script, cmd)
 	case unknownInput:
 		l.unread(cmd.Span, "a shell runs input that is known only at run time")
 	case pipeInput:
-		l.pipedFromAll(cmd)
+		l.pipedFromAll(outer, cmd)
 	}
+	l.stdin = outer
 }
 
 // pipedFromAll reads what the commands before a pipe write to a shell. What several of them write
 // without a line break is one text.
-func (l *line) pipedFromAll(shell *Command) {
+func (l *line) pipedFromAll(pipe input, shell *Command) {
 	writers, parts := 0, false
-	for i := l.stdin.from; i < l.stdin.to; i++ {
+	for i := pipe.from; i < pipe.to; i++ {
 		w := &l.c.Commands[i]
 		if len(w.Words) == 0 || has(quiet, w.Words[0].Text) {
 			continue
@@ -309,7 +413,7 @@ func (l *line) pipedFromAll(shell *Command) {
 		l.unread(shell.Span, "a shell runs the output of another command")
 		return
 	}
-	for i := l.stdin.from; i < l.stdin.to; i++ {
+	for i := pipe.from; i < pipe.to; i++ {
 		l.pipedFrom(&l.c.Commands[i], shell)
 	}
 }
@@ -319,33 +423,45 @@ const quiet = " cd true false : test [ export unset read local declare readonly 
 
 // pipedFrom reads what a command writes into a pipe that a shell runs.
 func (l *line) pipedFrom(writer, shell *Command) {
-	if len(writer.Words) == 0 {
+	if len(writer.Words) == 0 || has(quiet, writer.name()) {
 		return
 	}
-	words := writer.Words[1:]
-	switch name := programs.ProgramName(writer.Words[0].Text, false); {
-	case has(quiet, name):
+	if text, known := output(writer); known {
+		l.script(text, shell)
 		return
+	}
+	l.unread(shell.Span, "a shell runs the output of another command")
+}
+
+// output returns what a command writes to its output, if that is known.
+func output(writer *Command) (text Word, known bool) {
+	if len(writer.Words) == 0 {
+		return text, false
+	}
+	words := writer.Words[1:]
+	switch name := writer.name(); {
 	case name == "echo":
 		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && strings.Trim(words[0].Text, "-neE") == "" {
 			words = words[1:]
 		}
-		if !slices.ContainsFunc(words, func(w Word) bool { return strings.Contains(w.Text, `\`) }) {
-			l.joined(words, shell)
-			return
-		}
-	case name == "printf" && len(words) == 1 && !strings.ContainsAny(words[0].Text, `\%`):
-		l.script(words[0], shell)
-		return
+		text = join(words)
+		return text, !strings.Contains(text.Text, `\`)
+	case name == "printf" && len(words) > 1 && (words[0].Text == `%s\n` || words[0].Text == "%s" && len(words) == 2):
+		text = join(words[1:])
+		text.Text = strings.Join(texts(words[1:]), "\n")
+		return text, true
+	case name == "printf" && len(words) == 1:
+		text = words[0]
+		text.Text = strings.ReplaceAll(text.Text, `\n`, "\n")
+		return text, !strings.ContainsAny(text.Text, `\%`)
 	case name == "cat" && len(words) == 0:
 		for i := range writer.Redirects {
 			if r := &writer.Redirects[i]; strings.HasPrefix(r.Op, "<<") {
-				l.script(r.Target, shell)
-				return
+				return r.Target, true
 			}
 		}
 	}
-	l.unread(shell.Span, "a shell runs the output of another command")
+	return text, false
 }
 
 // script reads a word as the script of a shell.
@@ -355,6 +471,9 @@ func (l *line) scriptText(text string, w Word, by *Command) {
 	if strings.Contains(text, "{}") { // xargs and find put a name there
 		l.unread(w.Span, "a shell runs text that is known only at run time")
 	}
+	if name := by.name(); has(otherShells, name) && strings.ContainsAny(text, "$`(){}[]\\^%!#=~") {
+		l.unread(w.Span, "it has a script of %s, whose language is not read", name)
+	}
 	if w.Dynamic {
 		if strings.Trim(text, Expansion+"\"' ") == "" {
 			l.unread(w.Span, "a shell runs text that is known only at run time")
@@ -362,27 +481,41 @@ func (l *line) scriptText(text string, w Word, by *Command) {
 		}
 		text = strings.ReplaceAll(w.withVariables(text), Expansion, "$_") // any variable
 	}
-	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: max(l.depth, by.Depth) + 1, dir: l.dir, assigned: map[string]bool{}}
+	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: max(l.depth, by.Depth) + 1, dir: l.dir, stdin: l.stdin, assigned: map[string]bool{}}
 	inner.read(RunBy)
+}
+
+// name returns the program of a command, or "" if it has only assignments or redirects.
+func (cmd *Command) name() string {
+	if len(cmd.Words) == 0 {
+		return ""
+	}
+	return programs.ProgramName(cmd.Words[0].Text, false)
 }
 
 // joined reads words that a program joins into one line.
 func (l *line) joined(words []Word, by *Command) {
-	if len(words) == 0 {
-		return
+	if len(words) > 0 {
+		l.script(join(words), by)
 	}
-	line := Word{Text: strings.Join(texts(words), " "), Span: words[0].Span}
-	for _, w := range words {
-		line.Dynamic = line.Dynamic || w.Dynamic
+}
+
+func join(words []Word) (line Word) {
+	line.Text = strings.Join(texts(words), " ")
+	for i, w := range words {
+		if i == 0 {
+			line.Span = w.Span
+		}
+		line.Dynamic = line.Dynamic || w.Dynamic || w.Pattern
 		line.Span.To = w.Span.To
 	}
-	l.script(line, by)
+	return line
 }
 
 // wrapped reads the command in the operands of another. Where an option may take the next word as its
 // value, both readings count.
 func (l *line) wrapped(skip int, cmd *Command) {
-	afterOption := false
+	name, afterOption := cmd.name(), false
 	for i := 1; i < len(cmd.Words); i++ {
 		w := cmd.Words[i]
 		switch {
@@ -392,13 +525,15 @@ func (l *line) wrapped(skip int, cmd *Command) {
 		case len(w.Text) > 1 && w.Text[0] == '-':
 			afterOption = !strings.Contains(w.Text, "=")
 			continue
-		case isAssignment(w.Text), strings.Contains(w.Text, "=") && programs.ProgramName(cmd.Words[0].Text, false) == "env":
+		case isAssignment(w.Text), strings.Contains(w.Text, "=") && name == "env":
 			continue
 		}
 		mayBeOperand := afterOption || skip > 0 || strings.Trim(w.Text, "0123456789.smhdkKMG%,-") == ""
-		switch isCertain := !w.Dynamic && !w.Pattern; {
-		case mayBeOperand && !isCertain:
-		case has(joiners, programs.ProgramName(cmd.Words[0].Text, false)):
+		switch {
+		case mayBeOperand && w.Splits && skip > 0 && !has(wrappersWithFiles, name):
+			l.unread(w.Span, "the program is known only at run time")
+		case mayBeOperand && (w.Dynamic || w.Pattern):
+		case has(joiners, name):
 			l.joined(cmd.Words[i:], cmd)
 		default:
 			l.command(cmd.Words[i:], cmd)
@@ -473,6 +608,10 @@ func (l *line) options(name string, cmd *Command) {
 				}
 			}
 		}
+	}
+	if name == "socat" && runs || has(" nc ncat netcat ", name) && programs.HasOption(all, "e", "c", "exec", "sh-exec", "lua-exec") ||
+		slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, "--config-env") }) {
+		l.unread(cmd.Span, "what it runs is known only at run time")
 	}
 	for i := range cmd.Redirects {
 		if r := &cmd.Redirects[i]; strings.HasPrefix(r.Op, "<<") {

@@ -49,14 +49,15 @@ type line struct {
 // input is what the standard input of a command contains.
 type input struct {
 	kind     inputKind
-	script   Word // of a here-document
+	script   Word // of a here-document; of a file its name
 	from, to int  // of a pipe: the commands in Call.Commands that write to it
 }
 
 type inputKind int
 
 const (
-	noInput inputKind = iota // that of the agent, which is empty, or a file
+	noInput inputKind = iota // that of the agent, which is empty
+	fileInput
 	hereInput
 	pipeInput
 	unknownInput
@@ -298,11 +299,11 @@ func (l *line) redirectInput(redirects []Redirect) {
 		case "<<", "<<-", "<<<":
 			l.stdin = input{kind: hereInput, script: r.Target}
 		case "<", "<>":
-			l.stdin = input{}
+			l.stdin = input{kind: fileInput, script: r.Target}
 			if r.Target.Dynamic {
 				l.stdin.kind = unknownInput
 			}
-		case "<&":
+		case "<&", ">&":
 			l.stdin = input{kind: unknownInput}
 		}
 	}

@@ -44,6 +44,9 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 		case words[0].Pattern && (fits || err != nil):
 		case c.Commands[i].Shell != call.POSIX && strings.EqualFold(t.program, deletes[strings.ToLower(name)]):
 		default:
+			if best == NoMatch && t.mayRunBy(name, words) {
+				best, why = Indeterminate, fmt.Sprintf("%s may run %s", name, t.program)
+			}
 			continue
 		}
 		if got := t.matchOptions(words[1:], windows); got > best {
@@ -63,6 +66,20 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 		return Indeterminate, c.Unread[0].Reason
 	}
 	return best, why
+}
+
+// mayRunBy reports whether the words of a program that no table knows may be the command of the test.
+func (t *runsTest) mayRunBy(name string, words []call.Word) bool {
+	if programs.IsKnown(name) && !programs.RunsCode([]string{name}) {
+		return false
+	}
+	for i := 1; i < len(words); i++ {
+		if strings.EqualFold(programs.ProgramName(words[i].Text, false), t.program) {
+			rest := slices.DeleteFunc(slices.Clone(words[i+1:]), func(w call.Word) bool { return w.Text == "--" })
+			return t.matchOptions(rest, false) != NoMatch
+		}
+	}
+	return false
 }
 
 // deletes are the names that PowerShell and cmd.exe have for one command.
@@ -108,7 +125,7 @@ func (t *runsTest) matchOptions(words []call.Word, windows bool) Verdict {
 		switch {
 		case w.Text == "--":
 			return NoMatch
-		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && IsOption(w.Text, windows) && w.Text[0] != '-':
+		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && IsOption(w.Text, windows):
 			return Indeterminate // it may become an option
 		case strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, call.Expansion):
 			return Indeterminate
@@ -123,7 +140,7 @@ func hasSubcommand(words []string, subcommand string, n int) bool {
 	operands := 0
 	for i, w := range words {
 		switch {
-		case strings.EqualFold(w, subcommand), strings.HasPrefix(w, call.Expansion) && operands <= n:
+		case operands <= n && (strings.EqualFold(w, subcommand) || strings.HasPrefix(w, call.Expansion)):
 			return true
 		case !strings.HasPrefix(w, "-") && (i == 0 || !strings.HasPrefix(words[i-1], "-")):
 			operands++

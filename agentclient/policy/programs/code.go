@@ -1,6 +1,9 @@
 package programs
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // codePrograms are the programs whose operands are code or name code, with the subcommands for which
 // that is so. A line without subcommands holds for every call.
@@ -8,11 +11,18 @@ var codePrograms = sync.OnceValue(func() map[string][][]string { return parsePro
 
 const codeTable = `
 sh|bash|zsh|dash|ksh|fish|ash|csh|tcsh|busybox|toybox|powershell|pwsh|cmd|wsl
+rbash|mksh|lksh|oksh|loksh|pdksh|posh|yash|hush|osh|sash|bash-static|elvish|nu|xonsh|rc|es|ion|oil|ysh|murex|newgrp|guile|racket|sbcl|ecl|clisp|raku|socat
 python|node|deno|ruby|perl|php|lua|luajit|R|Rscript|julia|groovy|scala|kotlin|swift|tclsh|wish|expect|java|jshell|ghci|runghc|elixir|iex|erl|osascript|mono
 awk|gawk|mawk|nawk|sed|gsed|dc|m4|gnuplot|octave|ed|ex|vi|vim|nvim|view|emacs|gdb|lldb|irb|pry|ts-node|tsx|esno
 psql|mysql|mariadb|sqlite3|duckdb|sqlcmd|clickhouse-client|mongo|mongosh|redis-cli|valkey-cli
 env|xargs|parallel|sudo|doas|pkexec|run0|gsudo|runas|su|runuser|nohup|setsid|nice|ionice|chrt|taskset|timeout|gtimeout|time|stdbuf|unbuffer|caffeinate|chronic
 strace|ltrace|perf|valgrind|flock|watch|entr|watchexec|nodemon|script|screen|tmux|systemd-run|systemd-inhibit|setpriv|unshare|nsenter|chroot|capsh|firejail|bwrap|proot|fakeroot
+prlimit|choom|uname26|i386|x86_64|start-stop-daemon|daemonize|daemon|dbus-run-session|dbus-launch|systemd-cat|numactl|cgexec|faketime|torsocks|torify|tsocks
+parallel-ssh|proxychains|proxychains4|cpulimit|schedtool|sem|env_parallel|sg|runcon|ssh-agent|xvfb-run|winpty|rr|coreutils|uutils|ld.so|ld-linux.so.2|ld-linux-x86-64.so.2
+ld-linux-aarch64.so.1|clush|et
+machinectl shell
+aws ssm
+gcloud compute ssh
 setarch|linux32|linux64|catchsegv|rlwrap|dotenv|cross-env|concurrently|aws-vault|chamber|op|doppler|direnv
 eval|exec|command|builtin|source|.|trap|start|open|xdg-open|coproc|alias
 ssh|rsh|mosh|autossh|sshpass|pssh|pdsh|fab|salt|ansible|ansible-playbook|adb|psexec|winrs
@@ -42,6 +52,19 @@ ip netns exec
 busctl|dbus-send|gdbus call
 `
 
+// noWrappers are programs that run none of their operands, without a line in another table: builtins,
+// readers and writers of files, package managers, and programs whose subcommands have names of programs.
+const noWrappers = ` cd echo printf set unset export alias hash type which whereis man whatis apropos info tldr kill killall pkill pidof service rc-service
+ launchctl rm rmdir mv cp ln rename install unlink shred touch mkdir mktemp mkfifo tee truncate chmod chown chgrp setfacl dd cpio rsync scp gzip gunzip xz bzip2
+ nano code subl open xdg-open apk dnf yum pacman snap choco winget scoop zypper emerge port nix-env gem composer pyenv rbenv nvm fnm volta rustup sdk
+ aws gsutil az rclone s3cmd s5cmd mc dvc hdfs hadoop ipfs svn hg jj `
+
+// IsKnown reports whether a table has the program, so that it runs operands only if RunsCode says so.
+func IsKnown(program string) bool {
+	rows, _ := harmlessPrograms()
+	return len(rows[program]) > 0 || HasOptionTable(program) || strings.Contains(noWrappers, " "+program+" ")
+}
+
 // optionTable lists options that execute a program or load code beyond the purpose of their program,
 // and, on lines with "writes", options that write a file in a program that otherwise reads.
 // lists short options that take a value, which ends a cluster. An option with … is a prefix.
@@ -68,7 +91,8 @@ go build|test|run|vet|install|list|generate|fix : -exec --exec -toolexec --toole
 go env : -w -u
 tar|bsdtar|gtar : --to-command --checkpoint-action --use-compress-program -I --info-script --new-volume-script -F --rsh-command --rmt-command values=fCTXbgHKLNV
 cpio : --rsh-command
-zip : --unzip-command -TT
+zip : --unzip-command -TT…
+bun : -e --eval -p --print
 find : -exec -execdir -ok -okdir
 find : writes -delete -fprint -fprint0 -fprintf -fls
 fd|fdfind : -x -X --exec --exec-batch values=etdESojc
@@ -87,6 +111,7 @@ split : --filter
 rsync : -e --rsh --rsync-path --password-command values=fBMT
 ssh : -F values=bceiIJlmopQRSWwDEBL
 scp|sftp : -S -F -D values=ciJloP
+ssh|scp|sftp : ProxyCommand… LocalCommand… KnownHostsCommand… -oProxyCommand… -oLocalCommand… -oKnownHostsCommand…
 curl : -K --config --engine
 wget : --use-askpass --config -e --execute values=oaiBtOTwQPUlARDIX
 kubectl|oc|helm : --kubeconfig

@@ -32,6 +32,9 @@ func ProgramName(word string, windows bool) string {
 	if rest, ok := strings.CutPrefix(name, "pip"); ok && strings.Trim(rest, "0123456789.") == "" {
 		return "pip"
 	}
+	if strings.Contains(" grm gmv gcp gln gdd gchmod gchown gshred gunlink grmdir gtruncate gtee gcat genv gnohup gnice gxargs gfind ", " "+name+" ") {
+		return name[1:] // of GNU, on other systems
+	}
 	if strings.HasPrefix(name, "mkfs.") {
 		return "mkfs"
 	}

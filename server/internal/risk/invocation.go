@@ -145,7 +145,9 @@ func (a *assessor) assessInvocation(inv *invocation) {
 	}
 	inv.name, inv.args = programName(program.Text, inv.cmd.Shell), words[1:]
 	if inv.pipedInput {
-		inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w call.Word) bool { return w.Text == "{}" })
+		inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w call.Word) bool {
+			return strings.Trim(w.Text, call.Expansion) == "{}" || w.Dynamic && w.Span.From == w.Span.To
+		})
 	}
 	if full, ok := powershellAliases[inv.name]; ok && inv.cmd.Shell == call.PowerShell {
 		inv.name = full

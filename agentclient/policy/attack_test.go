@@ -1,0 +1,55 @@
+package policy_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/policy"
+)
+
+// corpus returns the calls of a file, one a line: a command line, with ⏎ for a line break, or the arguments
+// of an MCP tool, or those of another tool after {}NAME.
+func corpus(t *testing.T, file string) (lines []string, calls []policy.Call) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		lines = append(lines, line)
+		name, arguments, isNamed := strings.Cut(strings.TrimPrefix(line, "{}"), " ")
+		switch {
+		case strings.HasPrefix(line, "{}") && isNamed:
+			calls = append(calls, aliasedCall(name, arguments))
+		case strings.HasPrefix(line, `{"`):
+			calls = append(calls, aliasedCall("mcp__fs__x", line))
+		default:
+			calls = append(calls, bashCall(strings.ReplaceAll(line, "⏎", "\n")))
+		}
+	}
+	return lines, calls
+}
+
+const recursiveRm = `{"rules": [{"tool": "*", "when": {"command": {"runs": "rm", "option": ["r", "recursive"]}}, "then": "deny"}]}`
+
+// Each line of the corpus may run rm -r, in one of the ways that hide it.
+func TestRunsCondition_SeesHiddenCommands(t *testing.T) {
+	t.Parallel()
+	p := mustParsePolicy(t, recursiveRm)
+	lines, calls := corpus(t, "attacks.txt")
+	for i, c := range calls {
+		require.NotEmpty(t, p.Evaluate(c).Effect, lines[i])
+	}
+}
+
+// No line of the corpus runs rm -r, also if it mentions it.
+func TestRunsCondition_IgnoresText(t *testing.T) {
+	t.Parallel()
+	p := mustParsePolicy(t, recursiveRm)
+	lines, calls := corpus(t, "quiet.txt")
+	for i, c := range calls {
+		require.Empty(t, p.Evaluate(c).Effect, "%s: %s", lines[i], p.Evaluate(c).Reason)
+	}
+}
