@@ -228,7 +228,17 @@ func (r reader) member(m member, at string) {
 	if containsWord(containers, normalizeName(m.name)) || kind == "calls" || kind == "file" {
 		v, at = v.unwrap(at)
 	}
+	if looksLikePath(m.name) { // {"files": {"/p/a": "text"}}
+		c.addPath(m.name, r.op, Span{Pointer: at})
+	}
 	switch kind {
+	case "name":
+		v.eachText(at, func(text string, span Span) {
+			if !r.tool.known && strings.ContainsAny(text, "/.") && !strings.ContainsAny(text, " \n") && !looksLikePath(text) {
+				c.addPath(text, r.op, span)
+			}
+		}, func(*value, string) {})
+		r.nested(v, at)
 	case "":
 		r.nested(v, at)
 	case "file", "read", "write", "delete", "move", "pattern", "tasks":
@@ -262,11 +272,25 @@ func (r reader) nested(v *value, at string) {
 		r.call.Dir = dir
 	case v.kind == stringValue && !r.tool.known && isPatch(v.text):
 		r.call.readPatch(v.text, wholeSpan(v, at))
+	case v.kind == stringValue && !r.tool.known && looksLikePath(v.text):
+		r.call.addPath(v.text, r.op, wholeSpan(v, at))
 	case v.kind == arrayValue:
 		for _, m := range v.members {
 			r.nested(m.value, below(at, m.name))
 		}
 	}
+}
+
+// looksLikePath reports whether a text in an argument of unknown meaning is a path: absolute, relative to
+// . or .., or the name of a hidden file.
+func looksLikePath(text string) bool {
+	if len(text) < 2 || len(text) > 1024 || strings.ContainsAny(text, "\n\t\"<>|") || strings.Contains(text, " ") && text[0] == '.' {
+		return false
+	}
+	plain := strings.ReplaceAll(text, `\`, "/")
+	isHidden := text[0] == '.' && (text[1] >= 'a' && text[1] <= 'z' || text[1] >= 'A' && text[1] <= 'Z')
+	return volumeOf(plain) != "" || isHidden || strings.HasPrefix(plain, "./") || strings.HasPrefix(plain, "../") ||
+		strings.HasPrefix(plain, "**/")
 }
 
 // paths adds the paths of an argument: a text, a list, or objects with paths.

@@ -105,12 +105,15 @@ env: env envs environment environmentvariables envvars
 dir: cwd workdir workingdirectory workingdir
 file: file files filename filenames filepath filepaths path paths absolutepath notebookpath targetfile targetnotebook fileuri imagepath imagepaths
 file: relativepath fullpath sourcepath targetpath destinationpath pathinproject inputfile outputfile filepathlist fileurl location document resource
+file: sourcefile destinationfile destfile frompath topath localpath remotepath filespec attachment attachments doc documentpath
 file: source src from directory directories directorypath dirpath dir folder folderpath searchpath searchdirectory targetdirectory
 file: targetdirectories repositorypath projectpath workspacefolder
-write: destination dest to newpath movepath outputpath
+write: destination dest dst destpath to newpath movepath outputpath
 move: oldpath
 url: url urls
-uri: uri uris
+uri: uri uris resourceuri
+name: name names target targets
+data: selector selectors
 calls: toolcalls tooluses
 `
 

@@ -53,3 +53,16 @@ func TestRunsCondition_IgnoresText(t *testing.T) {
 		require.Empty(t, p.Evaluate(c).Effect, "%s: %s", lines[i], p.Evaluate(c).Reason)
 	}
 }
+
+// Each line of the corpus touches .env.
+func TestFileCondition_SeesEveryForm(t *testing.T) {
+	t.Parallel()
+	p := mustParsePolicy(t, `{"rules": [{"tool": "*", "when": {"file": {"glob": "*.env"}}, "then": "deny"}]}`)
+	lines, calls := corpus(t, "env_files.txt")
+	for i, c := range calls {
+		require.NotEmpty(t, p.Evaluate(c).Effect, lines[i])
+	}
+	for _, arguments := range []string{`{"pattern": "x"}`, `{"pattern": "x", "glob": "*.ts"}`, `{"pattern": "x", "glob": "*"}`} {
+		require.Empty(t, p.Evaluate(aliasedCall("Grep", arguments)).Effect, arguments)
+	}
+}

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // callArguments gives rules access to the arguments of one call. The arguments are parsed
@@ -107,12 +109,41 @@ func (c *callArguments) files() (values []*Value) {
 			continue // a variable in an operand is compared with nothing: cat "$f" in a loop would ask all day
 		}
 		p := strings.ReplaceAll(f.Path, call.Expansion, "x")
-		values = append(values, &Value{kind: Text, value: p})
-		if relative, ok := strings.CutPrefix(p, strings.TrimSuffix(read.Dir, "/")+"/"); ok && read.Dir != "" {
-			values = append(values, &Value{kind: Text, value: relative})
+		for _, p := range append(namesOf(p), p) {
+			values = append(values, &Value{kind: Text, value: p})
+			if relative, ok := strings.CutPrefix(p, strings.TrimSuffix(read.Dir, "/")+"/"); ok && read.Dir != "" {
+				values = append(values, &Value{kind: Text, value: relative})
+			}
 		}
 	}
 	return values
+}
+
+// namesOf returns names that a path with a pattern or with alternatives in braces stands for: without
+// its stars, and each name of a secret that it matches.
+func namesOf(p string) (names []string) {
+	if !strings.ContainsAny(p, "*?[{") {
+		return nil
+	}
+	if before, rest, ok := strings.Cut(p, "{"); ok {
+		if list, after, ok := strings.Cut(rest, "}"); ok && strings.Count(p, "{") < 3 {
+			for alternative := range strings.SplitSeq(list, ",") {
+				names = append(append(names, before+alternative+after), namesOf(before+alternative+after)...)
+			}
+			return names
+		}
+	}
+	dir, base := path.Split(p)
+	if strings.Trim(base, "*?[].") == "" && !strings.HasPrefix(base, ".") {
+		return nil // all files
+	}
+	if plain := strings.ReplaceAll(base, "*", ""); plain != "" && plain != "." {
+		names = append(names, dir+plain)
+	}
+	for _, secret := range programs.SecretNames(base) {
+		names = append(names, dir+secret)
+	}
+	return names
 }
 
 // onlyFiles returns the values if they are all files of the call: a rule that allows must see each.

@@ -104,6 +104,16 @@ func mayMatchSecret(p string) bool {
 	})
 }
 
+// SecretNames returns the names of secrets that a pattern for a file name matches.
+func SecretNames(pattern string) (names []string) {
+	for _, name := range slices.Concat(settingsFiles, keyFiles, []string{".env", ".env.local"}) {
+		if ok, _ := path.Match(pattern, name); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // SecretKind classifies the secrets that a file has according to its name.
 type SecretKind int
 
