@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"github.com/hookback/hookback/agentclient/call"
 
 	"github.com/hookback/hookback/agentclient/internal/account"
 )
@@ -14,7 +15,7 @@ func init() {
 func SimpleWords(text string, windows bool) ([]string, bool) { return simpleWords(text, windows) }
 
 // IsSimpleCommandFor checks a command for Windows or for other systems.
-var IsSimpleCommandFor = isSimpleCommandFor
+var IsSimpleCommandFor = call.IsSimpleText
 
 // MatchGlob reports whether pattern matches the whole text.
 func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 // operators are the tests that a condition can have.
@@ -116,7 +118,7 @@ func (r *fileParser) checkOption(found map[string]*Value, forAllow bool) {
 // newRunsTest returns the test of runs and option.
 func (r *fileParser) newRunsTest(n, option *Value) (test Test) {
 	command, _ := n.value.(string)
-	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, shellOperators+"*?[\\\"'\n") {
+	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, call.ShellOperators+"*?[\\\"'\n") {
 		r.addProblem(n.offset, `runs requires a program such as "rm", or its first words such as "git push"`)
 		return test
 	}
@@ -141,7 +143,7 @@ func (r *fileParser) newRunsTest(n, option *Value) (test Test) {
 func (r *fileParser) checkAllowPattern(path []string, op string, at int64, text string) {
 	switch command := len(path) == 1 && path[0] == "command"; {
 	case op == "regex":
-	case command && strings.ContainsAny(text, shellOperators+"\n"):
+	case command && strings.ContainsAny(text, call.ShellOperators+"\n"):
 		r.addProblem(at, "this rule can never match: no rule allows a command with a separator, pipe, redirect or substitution (%s); use ask, or leave it to the agent", text)
 	case op != "equals" && HasParentSegment(text):
 		r.addProblem(at, `this rule can never match: no rule allows a path with ".."; use the resulting path`)

@@ -1,0 +1,98 @@
+package call
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient/policy/programs"
+)
+
+// Characters that separate, pipe, redirect, group or substitute in sh, bash, zsh, fish or PowerShell, and the
+// characters that only cmd.exe adds.
+const (
+	ShellOperators   = ";&|<>`$(){}"
+	WindowsOperators = "%^!"
+)
+
+const (
+	// maxSimpleLength is longer than any path that a system can open.
+	maxSimpleLength = 4 << 10
+	maxSimpleWords  = 256
+)
+
+// SimpleWords returns the words of a command line without their quotes. ok is false unless the line is
+// exactly one simple command: no separator, pipe, redirect, substitution, variable, assignment, comment or
+// line break, no keyword before it and no invisible character. windows adds what cmd.exe acts on.
+//
+// It rejects shell operators even inside of quotes: the text may be meant for a nested shell (bash -c "…"),
+// and cmd.exe has no single quotes. This costs a question; the opposite error would cost more.
+func SimpleWords(text string, sh Shell, windows bool) (words []string, ok bool) {
+	if !IsSimpleText(text, windows) {
+		return nil, false
+	}
+	list, ok := SimpleCommand(text, sh)
+	return texts(list), ok
+}
+
+// IsSimpleText reports whether a text has nothing of which SimpleWords can tell by its characters alone that
+// it is no simple command.
+func IsSimpleText(text string, windows bool) bool {
+	return !strings.ContainsAny(text, ShellOperators) && programs.IsPlainText(text) &&
+		(windows && !strings.ContainsAny(text, WindowsOperators) || !windows && !hasActiveOperator(text))
+}
+
+// SimpleCommand is SimpleWords without the rule about quotes: it accepts operators that every POSIX shell
+// takes literally.
+func SimpleCommand(text string, sh Shell) (words []Word, ok bool) {
+	if len(text) > maxSimpleLength || !programs.IsPlainText(text) || sh == POSIX && hasActiveOperator(text) {
+		return nil, false
+	}
+	read := ReadLine(text, sh)
+	if len(read.Unread) > 0 || len(read.Commands) == 0 {
+		return nil, false
+	}
+	c := &read.Commands[0]
+	isOther := func(other Command) bool { return other.Depth == 0 }
+	switch words = c.Words; {
+	case slices.ContainsFunc(read.Commands[1:], isOther):
+	case len(words) == 0, len(words) > maxSimpleWords, len(c.Assignments) > 0, len(c.Redirects) > 0:
+	case strings.TrimLeft(text[:words[0].Span.From], " ") != "", strings.TrimLeft(text[c.Span.To:], " ") != "": // time, !, a comment
+	case slices.ContainsFunc(words, func(w Word) bool { return w.Dynamic }):
+	default:
+		return words, true
+	}
+	return nil, false
+}
+
+// hasActiveOperator reports whether a text has an operator that some POSIX shell may act on: one outside of
+// quotes, an expansion in double quotes, or a backslash in single quotes, which only fish reads as an escape.
+// An open quote or a backslash at the end continues the command in text that was not checked.
+func hasActiveOperator(text string) bool {
+	var quote byte
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote == '\'':
+			if c == '\\' && strings.ContainsAny(text, ShellOperators) {
+				return true
+			}
+			if c == '\'' {
+				quote = 0
+			}
+		case c == '\\':
+			if i++; i == len(text) || strings.IndexByte(ShellOperators, text[i]) >= 0 {
+				return true
+			}
+		case c == quote:
+			quote = 0
+		case quote == '"':
+			if c == '$' || c == '`' {
+				return true
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.IndexByte(ShellOperators, c) >= 0:
+			return true
+		}
+	}
+	return quote != 0
+}
