@@ -24,7 +24,7 @@ type Call struct {
 	Unread    []Unread  // what could not be read; empty: all of it was
 	Arguments json.RawMessage
 
-	arguments *value // parsed
+	arguments *Value // parsed
 	isKnown   bool   // the tool is in the table
 	wrapped   int    // commands in the operands of others
 	written   map[string]*writtenFile

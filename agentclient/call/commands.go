@@ -39,66 +39,66 @@ func (r reader) run(text string, at Span, shell Shell) {
 }
 
 // commands reads the commands of an object, with the operands and variables next to them.
-func (r reader) commands(n *value, at string) {
+func (r reader) commands(n *Value, at string) {
 	c := r.call
 	shell := r.shell()
 	rest, hasCommand, isOperand, first := "", false, false, len(c.Commands)
 	for _, m := range n.members {
-		kind := r.tool.kindOf(m.name)
+		kind := r.tool.kindOf(m.Name)
 		if kind == "words" || kind == "operands" {
-			v, inside := m.unwrap(below(at, m.name))
+			v, inside := m.unwrap(below(at, m.Name))
 			if rest != "" {
-				c.addUnread(Span{Pointer: below(at, m.name)}, "the operands of its command are there twice")
+				c.addUnread(Span{Pointer: below(at, m.Name)}, "the operands of its command are there twice")
 			}
 			rest += r.operands(v, inside, shell)
-			isOperand = kind == "operands" && v.kind == arrayValue
+			isOperand = kind == "operands" && v.kind == ArrayKind
 		}
 	}
 	for _, m := range n.members {
-		if kind := r.tool.kindOf(m.name); kind == "command" || kind == "lines" {
+		if kind := r.tool.kindOf(m.Name); kind == "command" || kind == "lines" {
 			hasCommand = true
 			list := commandList{reader: r, shell: shell, rest: rest, hasLines: kind == "lines"}
-			list.mayIgnoreRest = !isOperand || normalizeName(m.name) != "command"
-			list.read(m.value, below(at, m.name))
+			list.mayIgnoreRest = !isOperand || normalizeName(m.Name) != "command"
+			list.read(m.Value, below(at, m.Name))
 		}
 	}
 	if !hasCommand && rest != "" && !r.tool.known {
 		r.run(rest[1:], Span{Pointer: at}, shell)
 	}
 	for _, m := range n.members {
-		if r.tool.kindOf(m.name) == "env" {
-			r.addEnvironment(m.value, below(at, m.name), c.Commands[first:])
+		if r.tool.kindOf(m.Name) == "env" {
+			r.addEnvironment(m.Value, below(at, m.Name), c.Commands[first:])
 		}
 	}
 }
 
 // operands returns the operands of a command in another argument, as the end of a line.
-func (r reader) operands(v *value, at string, shell Shell) string {
-	if words, ok := v.words(); ok && len(words) > 0 {
+func (r reader) operands(v *Value, at string, shell Shell) string {
+	if words, ok := v.Words(); ok && len(words) > 0 {
 		line, _ := joinWords(words, shell)
 		return " " + line
 	}
-	if v.kind == stringValue && v.text != "" {
-		return " " + v.text
+	if v.kind == TextKind && v.literal != "" {
+		return " " + v.literal
 	}
 	r.nested(v, at) // arguments of a tool
 	return ""
 }
 
 // addEnvironment adds the variables of an argument, an object or a list, to the commands.
-func (r reader) addEnvironment(env *value, at string, commands []Command) {
+func (r reader) addEnvironment(env *Value, at string, commands []Command) {
 	if len(env.members) > 64 {
 		r.call.addUnread(Span{Pointer: at}, "it sets too many variables")
 		return
 	}
 	for i := range commands {
 		for _, m := range env.members {
-			text := m.text
-			if env.kind == objectValue {
-				text = m.name + "=" + m.text
+			text := m.literal
+			if env.kind == ObjectKind {
+				text = m.Name + "=" + m.literal
 			}
 			if commands[i].Depth == 0 {
-				commands[i].Assignments = append(commands[i].Assignments, Word{Text: text, Span: wholeSpan(m.value, below(at, m.name))})
+				commands[i].Assignments = append(commands[i].Assignments, Word{Text: text, Span: wholeSpan(m.Value, below(at, m.Name))})
 			}
 		}
 	}
@@ -114,29 +114,29 @@ type commandList struct {
 	hasLines, mayIgnoreRest bool
 }
 
-func (l commandList) read(v *value, at string) {
+func (l commandList) read(v *Value, at string) {
 	if l.hasLines {
 		v, at = v.unwrap(at)
 	}
-	words, isWords := v.words()
+	words, isWords := v.Words()
 	switch {
-	case v.kind == nullValue || v.kind == stringValue && v.text == "" && l.rest == "":
-	case v.kind == stringValue:
-		l.line(v.text, wholeSpan(v, at))
+	case v.kind == NullKind || v.kind == TextKind && v.literal == "" && l.rest == "":
+	case v.kind == TextKind:
+		l.line(v.literal, wholeSpan(v, at))
 	case isWords && !l.hasLines && len(words) > 1:
 		line, parts := joinWords(words, l.shell)
 		for i := range parts {
-			parts[i].at = below(at, v.members[i].name)
+			parts[i].at = below(at, v.members[i].Name)
 		}
 		l.parts = parts
 		l.line(line, Span{Pointer: at})
-	case v.kind == arrayValue:
+	case v.kind == ArrayKind:
 		items := l
 		items.hasLines = false
 		for _, m := range v.members {
-			items.read(m.value, below(at, m.name))
+			items.read(m.Value, below(at, m.Name))
 		}
-	case v.kind == objectValue:
+	case v.kind == ObjectKind:
 		l.nested(v, at)
 	default:
 		l.call.addUnread(Span{Pointer: at}, "its command is not text")
@@ -193,7 +193,7 @@ var keyNames = strings.NewReplacer("${", "${", "{enter}", "\n", "{return}", "\n"
 
 // typed reads text that is typed into an open shell. It is unread too, because what is already on the
 // line is not known.
-func (r reader) typed(v *value, at string) {
+func (r reader) typed(v *Value, at string) {
 	v.eachText(at, func(text string, span Span) {
 		if text == "" {
 			return // it only waits for output

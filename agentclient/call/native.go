@@ -9,10 +9,10 @@ import (
 
 // readNative reads the name of the tool and its arguments: common names, commands, files, hosts.
 func (c *Call) readNative() {
-	arguments, err := parseValue(c.Arguments)
+	arguments, err := parseArguments(c.Arguments)
 	if err != nil {
 		c.addUnread(Span{}, "its arguments %v", err)
-		arguments = &value{}
+		arguments = &Value{kind: NullKind}
 	}
 	c.arguments = arguments
 	left := maxCalls
@@ -45,7 +45,7 @@ const (
 )
 
 // readTool reads a call of a tool with the arguments at a JSON pointer.
-func (r reader) readTool(name string, arguments *value, at string) {
+func (r reader) readTool(name string, arguments *Value, at string) {
 	c := r.call
 	if *r.left--; *r.left < 0 {
 		if *r.left == -1 {
@@ -57,18 +57,18 @@ func (r reader) readTool(name string, arguments *value, at string) {
 		c.isKnown = r.tool.known
 	}
 	r.op, r.other = cmp.Or(r.tool.op, UseFile), ""
-	if whole, inside := arguments.unwrap(at); whole.kind == objectValue {
+	if whole, inside := arguments.unwrap(at); whole.kind == ObjectKind {
 		arguments, at = whole, inside
 	}
 	switch arguments.kind {
-	case nullValue:
-	case objectValue:
+	case NullKind:
+	case ObjectKind:
 		r.whole(arguments, at)
-	case stringValue:
+	case TextKind:
 		r.item(arguments, at)
-	case arrayValue:
+	case ArrayKind:
 		for _, m := range arguments.members {
-			r.item(m.value, below(at, m.name))
+			r.item(m.Value, below(at, m.Name))
 		}
 	default:
 		c.addUnread(Span{Pointer: at}, "its arguments are not an object")
@@ -121,40 +121,40 @@ func (c *Call) addName(names ...string) {
 
 // hasPlace reports whether the arguments say where a search is, in the agent's own words. Else it is in
 // the working directory.
-func (c *Call) hasPlace(arguments *value) bool {
+func (c *Call) hasPlace(arguments *Value) bool {
 	if c.Agent == "copilot" && strings.HasSuffix(c.Tool, "_search") { // VS Code: in the whole workspace
 		return false
 	}
-	return slices.ContainsFunc(arguments.members, func(m member) bool {
-		return containsWord(places[c.Agent].search, m.name) && (m.text != "" || len(m.members) > 0)
+	return slices.ContainsFunc(arguments.members, func(m Member) bool {
+		return containsWord(places[c.Agent].search, m.Name) && (m.literal != "" || len(m.members) > 0)
 	})
 }
 
 // item reads an item in place of the arguments: a text, or an object of a list.
-func (r reader) item(v *value, at string) {
+func (r reader) item(v *Value, at string) {
 	switch {
-	case v.kind == objectValue && len(v.named(callNames...)) > 0 && len(v.named(callArguments...)) > 0:
+	case v.kind == ObjectKind && len(v.named(callNames...)) > 0 && len(v.named(callArguments...)) > 0:
 		r.calls(v, at)
-	case v.kind == objectValue:
+	case v.kind == ObjectKind:
 		r.nested(v, at)
-	case v.kind == stringValue && isPatch(v.text):
-		r.call.readPatch(v.text, wholeSpan(v, at))
-	case v.kind == stringValue && r.tool.common == "Bash":
+	case v.kind == TextKind && isPatch(v.literal):
+		r.call.readPatch(v.literal, wholeSpan(v, at))
+	case v.kind == TextKind && r.tool.common == "Bash":
 		if r.tool.args["-"] != "lines" {
 			r.call.addUnread(Span{Pointer: at}, "its arguments are not an object")
 		}
-		r.run(v.text, wholeSpan(v, at), r.shell())
-	case v.kind == stringValue && r.tool.args["-"] == "lines":
-		r.run(v.text, wholeSpan(v, at), r.shell())
-	case v.kind == stringValue && r.tool.args["-"] != "":
-		r.member(member{"-", v}, at)
-	case v.kind != nullValue:
+		r.run(v.literal, wholeSpan(v, at), r.shell())
+	case v.kind == TextKind && r.tool.args["-"] == "lines":
+		r.run(v.literal, wholeSpan(v, at), r.shell())
+	case v.kind == TextKind && r.tool.args["-"] != "":
+		r.member(Member{"-", 0, v}, at)
+	case v.kind != NullKind:
 		r.call.addUnread(Span{Pointer: at}, "its arguments are not an object")
 	}
 }
 
 // whole reads the arguments of a tool, which may be those of another tool.
-func (r reader) whole(n *value, at string) {
+func (r reader) whole(n *Value, at string) {
 	whole := r.tool.args["*"]
 	isPermission := r.call.Agent == "opencode" && len(n.named("tool")) > 0 && len(n.named("args")) > 0
 	switch {
@@ -171,47 +171,47 @@ func (r reader) whole(n *value, at string) {
 }
 
 // object reads the members of an object.
-func (r reader) object(n *value, at string) {
+func (r reader) object(n *Value, at string) {
 	r.setContext(n, at)
 	for _, m := range n.members {
-		r.member(m, below(at, m.name))
+		r.member(m, below(at, m.Name))
 	}
 	r.commands(n, at)
 }
 
 // setContext reads the members that change the meaning of others, and adds what is ambiguous.
-func (r *reader) setContext(n *value, at string) {
+func (r *reader) setContext(n *Value, at string) {
 	c, count := r.call, map[string]int{}
 	r.dirs, r.isURL = nil, false
 	for _, m := range n.members {
-		kind := r.tool.kindOf(m.name)
+		kind := r.tool.kindOf(m.Name)
 		if kind == "" || kind == "data" {
 			continue
 		}
-		name := normalizeName(m.name)
+		name := normalizeName(m.Name)
 		if count[name]++; count[name] == 2 {
-			c.addUnread(Span{Pointer: below(at, m.name)}, "the argument %s is there twice", m.name)
+			c.addUnread(Span{Pointer: below(at, m.Name)}, "the argument %s is there twice", m.Name)
 		}
 		switch {
-		case m.kind != stringValue || m.text == "":
+		case m.kind != TextKind || m.literal == "":
 		case kind == "mode":
-			r.op = cmp.Or(modes[strings.ToLower(m.text)], r.op)
-		case kind == "dir" && c.resolve(m.text) == c.Dir:
+			r.op = cmp.Or(modes[strings.ToLower(m.literal)], r.op)
+		case kind == "dir" && c.resolve(m.literal) == c.Dir:
 		case kind == "dir" && c.Agent == "" && r.tool.common == "Bash": // any agent's
-			c.Dir = c.resolve(m.text)
+			c.Dir = c.resolve(m.literal)
 		case kind == "dir" && (!r.tool.known || c.Agent == ""):
-			r.other = c.resolve(m.text)
-		case kind == "dir" && (r.tool.common != "Bash" || !containsWord(places[c.Agent].command, m.name)):
-			c.addUnread(wholeSpan(m.value, below(at, m.name)), "it is not clear in which directory it runs")
+			r.other = c.resolve(m.literal)
+		case kind == "dir" && (r.tool.common != "Bash" || !containsWord(places[c.Agent].command, m.Name)):
+			c.addUnread(wholeSpan(m.Value, below(at, m.Name)), "it is not clear in which directory it runs")
 		case kind == "dir":
-			if c.Dir = c.resolve(m.text); volumeOf(c.Dir) == "" {
+			if c.Dir = c.resolve(m.literal); volumeOf(c.Dir) == "" {
 				c.Dir = ""
 			}
 		case kind == "url":
 			r.isURL = true
 		}
 		if kind == "file" {
-			m.eachText("", func(text string, _ Span) { r.dirs = append(r.dirs, text) }, func(*value, string) {})
+			m.eachText("", func(text string, _ Span) { r.dirs = append(r.dirs, text) }, func(*Value, string) {})
 		}
 	}
 	if len(r.dirs) == 0 || r.tool.known && !c.hasPlace(n) {
@@ -220,16 +220,16 @@ func (r *reader) setContext(n *value, at string) {
 }
 
 // member reads a member that is no command. r.commands reads those.
-func (r reader) member(m member, at string) {
-	c, v, kind := r.call, m.value, r.tool.kindOf(m.name)
-	if m.name == "-" {
+func (r reader) member(m Member, at string) {
+	c, v, kind := r.call, m.Value, r.tool.kindOf(m.Name)
+	if m.Name == "-" {
 		kind = r.tool.args["-"]
 	}
-	if containsWord(containers, normalizeName(m.name)) || kind == "calls" || kind == "file" {
+	if containsWord(containers, normalizeName(m.Name)) || kind == "calls" || kind == "file" {
 		v, at = v.unwrap(at)
 	}
-	if looksLikePath(m.name) { // {"files": {"/p/a": "text"}}
-		c.addPath(m.name, r.op, Span{Pointer: at})
+	if looksLikePath(m.Name) { // {"files": {"/p/a": "text"}}
+		c.addPath(m.Name, r.op, Span{Pointer: at})
 	}
 	switch kind {
 	case "name":
@@ -237,7 +237,7 @@ func (r reader) member(m member, at string) {
 			if !r.tool.known && strings.ContainsAny(text, "/.") && !strings.ContainsAny(text, " \n") && !looksLikePath(text) {
 				c.addPath(text, r.op, span)
 			}
-		}, func(*value, string) {})
+		}, func(*Value, string) {})
 		r.nested(v, at)
 	case "":
 		r.nested(v, at)
@@ -264,19 +264,19 @@ func (r reader) member(m member, at string) {
 const containers = "parameters params input toolinput toolargs mcptoolarguments requests"
 
 // nested reads the objects in a value whose name has no meaning.
-func (r reader) nested(v *value, at string) {
+func (r reader) nested(v *Value, at string) {
 	switch {
-	case v.kind == objectValue:
+	case v.kind == ObjectKind:
 		dir := r.call.Dir
 		r.object(v, at)
 		r.call.Dir = dir
-	case v.kind == stringValue && !r.tool.known && isPatch(v.text):
-		r.call.readPatch(v.text, wholeSpan(v, at))
-	case v.kind == stringValue && !r.tool.known && looksLikePath(v.text):
-		r.call.addPath(v.text, r.op, wholeSpan(v, at))
-	case v.kind == arrayValue:
+	case v.kind == TextKind && !r.tool.known && isPatch(v.literal):
+		r.call.readPatch(v.literal, wholeSpan(v, at))
+	case v.kind == TextKind && !r.tool.known && looksLikePath(v.literal):
+		r.call.addPath(v.literal, r.op, wholeSpan(v, at))
+	case v.kind == ArrayKind:
 		for _, m := range v.members {
-			r.nested(m.value, below(at, m.name))
+			r.nested(m.Value, below(at, m.Name))
 		}
 	}
 }
@@ -294,12 +294,12 @@ func looksLikePath(text string) bool {
 }
 
 // paths adds the paths of an argument: a text, a list, or objects with paths.
-func (r reader) paths(kind string, v *value, at string) {
+func (r reader) paths(kind string, v *Value, at string) {
 	op := r.op
 	if slices.Contains([]FileOp{ReadFile, WriteFile, DeleteFile, MoveFile}, FileOp(kind)) {
 		op = FileOp(kind)
 	}
-	if v.kind == numberValue || v.kind == boolValue {
+	if v.kind == NumberKind || v.kind == BoolKind {
 		if r.tool.known {
 			r.call.addUnread(Span{Pointer: at}, "its argument for a path is not text")
 		}
@@ -351,47 +351,47 @@ var (
 )
 
 // calls reads calls of other tools: an object with a name and arguments, or a list of them.
-func (r reader) calls(v *value, at string) {
+func (r reader) calls(v *Value, at string) {
 	c, dir := r.call, r.call.Dir
-	if v.kind == arrayValue {
+	if v.kind == ArrayKind {
 		for _, m := range v.members {
-			r.calls(m.value, below(at, m.name))
+			r.calls(m.Value, below(at, m.Name))
 		}
 		return
 	}
 	names, arguments := v.named(callNames...), v.named(callArguments...)
-	if len(names) != 1 || len(arguments) > 1 || names[0].text == "" {
+	if len(names) != 1 || len(arguments) > 1 || names[0].literal == "" {
 		c.addUnread(Span{Pointer: at}, "its name or its arguments are not clear")
 	}
 	if len(names) == 0 {
-		names = []member{{"", &value{}}}
+		names = []Member{{"", 0, &Value{kind: NullKind}}}
 	}
 	if len(arguments) == 0 {
-		arguments = []member{{"", &value{}}}
+		arguments = []Member{{"", 0, &Value{kind: NullKind}}}
 	}
 	for _, name := range names[:min(len(names), 2)] {
-		if name.text != "" {
-			c.addName(name.text)
+		if name.literal != "" {
+			c.addName(name.literal)
 		}
 		for _, m := range arguments[:min(len(arguments), 2)] {
-			r.readTool(name.text, m.value, below(at, m.name))
+			r.readTool(name.literal, m.Value, below(at, m.Name))
 			c.Dir = dir
 		}
 	}
 }
 
 // mcpNames adds the name of an MCP tool that is in the arguments.
-func (r reader) mcpNames(n *value, at string) {
+func (r reader) mcpNames(n *Value, at string) {
 	servers, names := n.named("servername", "mcpservername", "server"), n.named("toolname", "mcptoolname", "tool")
 	if len(names) != 1 || len(servers) != 1 {
 		r.call.addUnread(Span{Pointer: at}, "the MCP tool that it calls is not clear")
 	}
 	if len(servers) == 0 {
-		servers = []member{{"", &value{}}}
+		servers = []Member{{"", 0, &Value{kind: NullKind}}}
 	}
 	for _, name := range names[:min(len(names), maxReadings)] {
 		for _, server := range servers[:min(len(servers), maxReadings)] {
-			r.call.addName(mcpName(server.text, name.text))
+			r.call.addName(mcpName(server.literal, name.literal))
 		}
 	}
 }

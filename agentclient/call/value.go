@@ -4,85 +4,246 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// value is a JSON value. Objects keep duplicate members.
-type value struct {
-	kind    valueKind
-	text    string   // of a string, and the digits of a number
-	members []member // of an object, and the items of an array with their index as name
+// Value is a JSON value with its position. Objects keep duplicate members.
+type Value struct {
+	kind    Kind
+	offset  int64  // of its first byte in the text
+	literal string // text of a string, digits of a number
+	isTrue  bool
+	members []Member
 }
 
-type member struct {
-	name string
-	*value
+// Member is a member of an object, or an item of an array, whose name is its index.
+type Member struct {
+	Name   string
+	Offset int64 // of the name
+	*Value
 }
 
-type valueKind int
+// Kind is the type of a value, as named in messages.
+type Kind string
 
+// Kinds of values.
 const (
-	nullValue valueKind = iota
-	boolValue
-	numberValue
-	stringValue
-	arrayValue
-	objectValue
+	ObjectKind Kind = "an object"
+	ArrayKind  Kind = "an array"
+	TextKind   Kind = "a string"
+	NumberKind Kind = "a number"
+	BoolKind   Kind = "a boolean"
+	NullKind   Kind = "null"
 )
 
-// maxValueDepth limits nesting. Deeper nesting is an attempt to overflow a parser's stack.
-const maxValueDepth = 100
+// NewText returns a string.
+func NewText(text string) *Value { return &Value{kind: TextKind, literal: text} }
 
-// parseValue parses one JSON value. An empty text is null. The error completes the sentence
-// "The arguments …".
-func parseValue(text []byte) (*value, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return &value{}, nil
+// Kind returns the type of the value.
+func (v *Value) Kind() Kind { return v.kind }
+
+// Offset returns the byte offset of the value in the text that was parsed.
+func (v *Value) Offset() int64 { return v.offset }
+
+// Literal returns the text of a string, the digits of a number, or true or false. Other values have none.
+func (v *Value) Literal() string {
+	if v.kind == BoolKind {
+		return strconv.FormatBool(v.isTrue)
 	}
-	if !json.Valid(text) {
-		return nil, errors.New("are not valid JSON")
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	return decodeValue(d, 0)
+	return v.literal
 }
 
-// decodeValue decodes the next value by its tokens, because json.Unmarshal drops duplicate members.
-func decodeValue(d *json.Decoder, depth int) (*value, error) {
-	token, err := d.Token()
-	if err != nil || depth > maxValueDepth {
+// Members returns the members of an object in their order, or the items of an array.
+func (v *Value) Members() []Member { return v.members }
+
+// Text returns the value of a string.
+func (v *Value) Text() (text string, ok bool) {
+	if v == nil || v.kind != TextKind {
+		return "", false
+	}
+	return v.literal, true
+}
+
+// At returns the value at a path of member names, or nil if there is none. It is not known if a value
+// on the path is not an object.
+func (v *Value) At(path ...string) (value *Value, known bool) {
+	for _, name := range path {
+		if v == nil || v.kind != ObjectKind {
+			return nil, false
+		}
+		i := slices.IndexFunc(v.members, func(m Member) bool { return m.Name == name })
+		if i < 0 {
+			return nil, true
+		}
+		v = v.members[i].Value
+	}
+	return v, true
+}
+
+// EveryText calls yield for every string in the value, member names included. It stops and returns false
+// if yield returns false.
+func (v *Value) EveryText(yield func(string) bool) bool {
+	if v.kind == TextKind && !yield(v.literal) {
+		return false
+	}
+	for _, m := range v.members {
+		if v.kind == ObjectKind && !yield(m.Name) || !m.EveryText(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// HasAmbiguousNames reports whether an object in the value has duplicate names, or names
+// that differ only in case. Programs disagree on which member counts.
+func (v *Value) HasAmbiguousNames() bool {
+	seen := make(map[string]bool, len(v.members))
+	for _, m := range v.members {
+		name := strings.ToLower(m.Name)
+		if seen[name] || m.HasAmbiguousNames() {
+			return true
+		}
+		seen[name] = true
+	}
+	return false
+}
+
+// SyntaxError is an error at a byte offset of a JSON text.
+type SyntaxError struct {
+	Offset int64
+	err    error
+}
+
+func (e *SyntaxError) Error() string { return e.err.Error() }
+
+var errTooDeep = errors.New("the value is nested too deeply")
+
+// ParseValue parses one JSON value that nests at most maxDepth levels. An error is a *SyntaxError.
+func ParseValue(text []byte, maxDepth int) (*Value, error) {
+	if json.Valid(text) {
+		p := jsonParser{text: text, maxDepth: maxDepth}
+		return p.parseValue(0)
+	}
+	err := json.Unmarshal(text, new(json.RawMessage)) // returns the offset of the error
+	if syntaxErr := (*json.SyntaxError)(nil); errors.As(err, &syntaxErr) {
+		if at := syntaxErr.Offset - 1; at >= 0 && syntaxErr.Offset < int64(len(text)) {
+			return nil, &SyntaxError{at, err}
+		}
+		return nil, &SyntaxError{int64(len(text)), err}
+	}
+	return nil, &SyntaxError{0, err}
+}
+
+// maxArgumentDepth limits nesting. Deeper nesting is an attempt to overflow a parser's stack.
+const maxArgumentDepth = 100
+
+// parseArguments parses one JSON value. An empty text is null. The error completes the sentence
+// "The arguments …".
+func parseArguments(text []byte) (*Value, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return &Value{kind: NullKind}, nil
+	}
+	v, err := ParseValue(text, maxArgumentDepth)
+	switch {
+	case err == nil:
+		return v, nil
+	case errors.Is(err.(*SyntaxError).err, errTooDeep): //nolint:errorlint // always of this type
 		return nil, errors.New("are nested too deeply")
-	}
-	switch t := token.(type) {
-	case string:
-		return &value{kind: stringValue, text: t}, nil
-	case json.Number:
-		return &value{kind: numberValue, text: t.String()}, nil
-	case bool:
-		return &value{kind: boolValue}, nil
-	case json.Delim:
-		v := &value{kind: objectValue}
-		if t == '[' {
-			v.kind = arrayValue
-		}
-		for d.More() {
-			name := strconv.Itoa(len(v.members))
-			if t == '{' {
-				key, _ := d.Token()
-				name, _ = key.(string)
-			}
-			inner, err := decodeValue(d, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			v.members = append(v.members, member{name, inner})
-		}
-		_, err = d.Token() // the closing bracket
-		return v, err
 	default:
-		return &value{}, nil
+		return nil, errors.New("are not valid JSON")
 	}
+}
+
+// jsonParser parses text that is known to be valid JSON. The decoder of the standard
+// library keeps neither positions nor duplicate members.
+type jsonParser struct {
+	text     []byte
+	pos      int
+	maxDepth int
+}
+
+// skipToToken skips separators and returns the first byte of the next token.
+func (p *jsonParser) skipToToken() byte {
+	for strings.IndexByte(" \t\r\n,:", p.text[p.pos]) >= 0 {
+		p.pos++
+	}
+	return p.text[p.pos]
+}
+
+func (p *jsonParser) parseValue(depth int) (*Value, error) {
+	first := p.skipToToken()
+	node := &Value{offset: int64(p.pos)}
+	switch first {
+	case '{', '[':
+		if depth == p.maxDepth {
+			return nil, &SyntaxError{node.offset, errTooDeep}
+		}
+		p.pos++
+		if first == '{' {
+			node.kind = ObjectKind
+		} else {
+			node.kind = ArrayKind
+		}
+		return node, p.parseMembers(node, depth+1)
+	case '"':
+		node.kind, node.literal = TextKind, p.parseString()
+	case 't', 'f':
+		node.kind, node.isTrue = BoolKind, first == 't'
+		p.pos += len(node.Literal())
+	case 'n':
+		node.kind = NullKind
+		p.pos += len("null")
+	default:
+		for p.pos < len(p.text) && strings.IndexByte("+-.0123456789eE", p.text[p.pos]) >= 0 {
+			p.pos++
+		}
+		node.kind, node.literal = NumberKind, string(p.text[node.offset:p.pos])
+	}
+	return node, nil
+}
+
+// parseMembers parses the rest of an object or an array.
+func (p *jsonParser) parseMembers(node *Value, depth int) error {
+	for {
+		if c := p.skipToToken(); c == '}' || c == ']' {
+			p.pos++
+			return nil
+		}
+		m := Member{Name: strconv.Itoa(len(node.members)), Offset: int64(p.pos)}
+		if node.kind == ObjectKind {
+			m.Name = p.parseString()
+		}
+		var err error
+		if m.Value, err = p.parseValue(depth); err != nil {
+			return err
+		}
+		node.members = append(node.members, m)
+	}
+}
+
+func (p *jsonParser) parseString() string {
+	begin := p.pos
+	plain := true
+	for p.pos++; p.text[p.pos] != '"'; p.pos++ {
+		switch c := p.text[p.pos]; {
+		case c == '\\':
+			plain = false
+			p.pos++
+		case c >= 0x80:
+			plain = false
+		}
+	}
+	p.pos++
+	if plain {
+		return string(p.text[begin+1 : p.pos-1])
+	}
+	var text string
+	if json.Unmarshal(p.text[begin:p.pos], &text) != nil {
+		return "" // impossible in valid JSON
+	}
+	return text
 }
 
 // textMark ends the part of a pointer that leads to a string, if the rest leads into JSON in it.
@@ -90,34 +251,34 @@ const textMark = "\x00"
 
 // unwrap returns the object or array in a string, because some agents send arguments as JSON text, and
 // its pointer. Any other value is returned unchanged.
-func (v *value) unwrap(at string) (*value, string) {
-	text := strings.TrimSpace(v.text)
-	if v.kind != stringValue || !strings.HasPrefix(text, `{"`) && !strings.HasPrefix(text, `["`) && !strings.HasPrefix(text, "[{") {
+func (v *Value) unwrap(at string) (*Value, string) {
+	text := strings.TrimSpace(v.literal)
+	if v.kind != TextKind || !strings.HasPrefix(text, `{"`) && !strings.HasPrefix(text, `["`) && !strings.HasPrefix(text, "[{") {
 		return v, at
 	}
-	inner, err := parseValue([]byte(text))
+	inner, err := parseArguments([]byte(text))
 	if err != nil {
 		return v, at
 	}
 	return inner, at + textMark
 }
 
-// words returns the items of a list of strings and numbers.
-func (v *value) words() (words []string, ok bool) {
+// Words returns the items of a list of strings and numbers.
+func (v *Value) Words() (words []string, ok bool) {
 	for _, item := range v.members {
-		if item.kind != stringValue && item.kind != numberValue {
+		if item.kind != TextKind && item.kind != NumberKind {
 			return nil, false
 		}
-		words = append(words, item.text)
+		words = append(words, item.literal)
 	}
-	return words, v.kind == arrayValue
+	return words, v.kind == ArrayKind
 }
 
 // named returns the members of an object with one of the normalized names.
-func (v *value) named(names ...string) (found []member) {
+func (v *Value) named(names ...string) (found []Member) {
 	for _, m := range v.members {
 		for _, name := range names {
-			if v.kind == objectValue && normalizeName(m.name) == name {
+			if v.kind == ObjectKind && normalizeName(m.Name) == name {
 				found = append(found, m)
 			}
 		}
@@ -163,18 +324,18 @@ func below(pointer, name string) string {
 	return pointer + "/" + pointerEscapes.Replace(name)
 }
 
-func wholeSpan(v *value, at string) Span { return Span{at, 0, len(v.text)} }
+func wholeSpan(v *Value, at string) Span { return Span{at, 0, len(v.literal)} }
 
 // eachText calls text for a string or the strings of a list, and other for the objects in it.
-func (v *value) eachText(at string, text func(string, Span), other func(*value, string)) {
+func (v *Value) eachText(at string, text func(string, Span), other func(*Value, string)) {
 	switch v.kind {
-	case stringValue:
-		text(v.text, wholeSpan(v, at))
-	case arrayValue:
+	case TextKind:
+		text(v.literal, wholeSpan(v, at))
+	case ArrayKind:
 		for _, m := range v.members {
-			m.eachText(below(at, m.name), text, other)
+			m.eachText(below(at, m.Name), text, other)
 		}
-	case objectValue:
+	case ObjectKind:
 		other(v, at)
 	}
 }
@@ -194,9 +355,9 @@ const maxTexts = 1 << 16
 func (c *Call) EachText(fn func(Text)) bool {
 	left := maxTexts
 	if c.arguments != nil {
-		c.arguments.walk("", "", &left, func(name, at string, v *value) {
-			if v.kind == stringValue {
-				fn(Text{name, v.text, wholeSpan(v, at)})
+		c.arguments.walk("", "", &left, func(name, at string, v *Value) {
+			if v.kind == TextKind {
+				fn(Text{name, v.literal, wholeSpan(v, at)})
 			}
 		})
 	}
@@ -210,28 +371,28 @@ func (c *Call) EachObject(fn func(pointer string, names []string)) {
 	if c.arguments == nil {
 		return
 	}
-	c.arguments.walk("", "", &left, func(_, at string, v *value) {
-		if v.kind != objectValue {
+	c.arguments.walk("", "", &left, func(_, at string, v *Value) {
+		if v.kind != ObjectKind {
 			return
 		}
 		names := make([]string, len(v.members))
 		for i, m := range v.members {
-			names[i] = m.name
+			names[i] = m.Name
 		}
 		fn(at, names)
 	})
 }
 
 // walk calls fn for every value with the name of its member and its pointer, up to left values.
-func (v *value) walk(name, at string, left *int, fn func(name, at string, v *value)) {
+func (v *Value) walk(name, at string, left *int, fn func(name, at string, v *Value)) {
 	if *left--; *left < 0 {
 		return
 	}
 	fn(name, at, v)
 	for _, m := range v.members {
-		if v.kind == objectValue {
-			name = normalizeName(m.name)
+		if v.kind == ObjectKind {
+			name = normalizeName(m.Name)
 		}
-		m.walk(name, below(at, m.name), left, fn)
+		m.walk(name, below(at, m.Name), left, fn)
 	}
 }

@@ -24,6 +24,8 @@ type callArguments struct {
 	lines  []commandLine
 }
 
+var emptyObject, _ = call.ParseValue([]byte("{}"), maxDepth)
+
 // reading returns the call as it is read for rules that ask or deny.
 func (c *callArguments) reading() *call.Call {
 	if c.read == nil {
@@ -46,8 +48,8 @@ func (c *callArguments) object() *Value {
 	}
 	c.parsed = true
 	if text := bytes.TrimSpace(c.Arguments); len(text) == 0 || string(text) == "null" {
-		c.root = &Value{kind: Object}
-	} else if node, err := ParseValue(text, maxDepth); err == nil && node.kind == Object {
+		c.root = emptyObject
+	} else if node, err := call.ParseValue(text, maxDepth); err == nil && node.Kind() == call.ObjectKind {
 		c.root = node
 	}
 	return c.root
@@ -80,19 +82,19 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 	}
 	if path[0] == "command" && c.Command != "" {
 		// The adapter extracted the command from the agent's own argument.
-		values = []*Value{{kind: Text, value: c.Command}}
+		values = []*Value{call.NewText(c.Command)}
 	}
 	if path[0] == "command" && len(values) == 0 && !forAllow { // under another name
 		for _, line := range c.commandLines() {
-			values = append(values, &Value{kind: Text, value: line.text})
+			values = append(values, call.NewText(line.text))
 		}
 		for _, line := range c.reading().Lines {
-			values = append(values, &Value{kind: Text, value: line.Text})
+			values = append(values, call.NewText(line.Text))
 		}
 		return values, ""
 	}
-	if rest := operandsOf(args); rest != "" && len(values) == 1 && values[0].kind == Text {
-		line := &Value{kind: Text, value: values[0].value.(string) + " " + rest}
+	if rest := operandsOf(args); rest != "" && len(values) == 1 && values[0].Kind() == call.TextKind {
+		line := call.NewText(values[0].Literal() + " " + rest)
 		if forAllow {
 			return []*Value{line}, ""
 		}
@@ -110,9 +112,9 @@ func (c *callArguments) files() (values []*Value) {
 		}
 		p := strings.ReplaceAll(f.Path, call.Expansion, "x")
 		for _, p := range append(namesOf(p), p) {
-			values = append(values, &Value{kind: Text, value: p})
+			values = append(values, call.NewText(p))
 			if relative, ok := strings.CutPrefix(p, strings.TrimSuffix(read.Dir, "/")+"/"); ok && read.Dir != "" {
-				values = append(values, &Value{kind: Text, value: relative})
+				values = append(values, call.NewText(relative))
 			}
 		}
 	}
@@ -161,18 +163,18 @@ func (c *callArguments) onlyFiles(values []*Value) []*Value {
 
 func lookupFiles(args *Value) (values []*Value, problem string) {
 	seen := map[string]bool{}
-	for _, m := range args.members {
-		if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.name) }) {
+	for _, m := range args.Members() {
+		if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.Name) }) {
 			continue
 		}
-		found, problem := followPath(m.value, nil, eachItem)
-		if seen[m.name] {
-			problem = fmt.Sprintf("the argument %q is duplicated", m.name)
+		found, problem := followPath(m.Value, nil, eachItem)
+		if seen[m.Name] {
+			problem = fmt.Sprintf("the argument %q is duplicated", m.Name)
 		}
 		if problem != "" {
 			return nil, problem
 		}
-		seen[m.name] = true
+		seen[m.Name] = true
 		values = append(values, found...)
 	}
 	return values, ""
@@ -190,16 +192,16 @@ const (
 // followPath returns the values at a path. If a path component is not an index, it
 // applies to every item of an array.
 func followPath(n *Value, path []string, lists listMode) (values []*Value, problem string) {
-	if n.kind == Array {
-		if len(path) == 0 && lists != eachItem && len(n.items) > 0 {
-			if words, ok := n.words(); ok {
-				values = append(values, &Value{kind: Text, value: joinWords(words, onWindows)})
+	if n.Kind() == call.ArrayKind {
+		if len(path) == 0 && lists != eachItem && len(n.Members()) > 0 {
+			if words, ok := n.Words(); ok {
+				values = append(values, call.NewText(joinWords(words, onWindows)))
 				if lists == onlyLine {
 					return values, ""
 				}
 			}
 		}
-		for i, item := range n.items {
+		for i, item := range n.Members() {
 			rest := path
 			if len(path) > 0 {
 				if at, err := strconv.Atoi(path[0]); err == nil {
@@ -209,7 +211,7 @@ func followPath(n *Value, path []string, lists listMode) (values []*Value, probl
 					rest = path[1:]
 				}
 			}
-			found, problem := followPath(item, rest, lists)
+			found, problem := followPath(item.Value, rest, lists)
 			if problem != "" {
 				return nil, problem
 			}
@@ -220,19 +222,19 @@ func followPath(n *Value, path []string, lists listMode) (values []*Value, probl
 	if len(path) == 0 {
 		return []*Value{n}, ""
 	}
-	if n.kind != Object && n.kind != Null {
-		return nil, fmt.Sprintf("the arguments have %s in place of the argument %s", n.kind, strings.Join(path, "."))
+	if n.Kind() != call.ObjectKind && n.Kind() != call.NullKind {
+		return nil, fmt.Sprintf("the arguments have %s in place of the argument %s", n.Kind(), strings.Join(path, "."))
 	}
 	var next *Value
-	for _, m := range n.members {
+	for _, m := range n.Members() {
 		switch {
-		case !strings.EqualFold(m.name, path[0]):
-		case m.name != path[0]:
-			return nil, fmt.Sprintf("some programs read the argument %q as %q", m.name, path[0])
+		case !strings.EqualFold(m.Name, path[0]):
+		case m.Name != path[0]:
+			return nil, fmt.Sprintf("some programs read the argument %q as %q", m.Name, path[0])
 		case next != nil:
-			return nil, fmt.Sprintf("the argument %q is duplicated", m.name)
+			return nil, fmt.Sprintf("the argument %q is duplicated", m.Name)
 		default:
-			next = m.value
+			next = m.Value
 		}
 	}
 	if next == nil {
@@ -260,8 +262,8 @@ func DecodeArguments(arguments json.RawMessage) (args any, err error) {
 // CheckArguments returns an error unless the arguments of a call are a JSON object that every
 // program reads alike: without names that are equal or differ only in case.
 func CheckArguments(arguments []byte) error {
-	switch node, err := ParseValue(arguments, maxDepth); {
-	case err != nil || node.kind != Object:
+	switch node, err := call.ParseValue(arguments, maxDepth); {
+	case err != nil || node.Kind() != call.ObjectKind:
 		return errors.New("the arguments must be a JSON object")
 	case node.HasAmbiguousNames():
 		return errors.New("the arguments have a duplicate name, or names that differ only in case")

@@ -1,13 +1,13 @@
 package policy
 
 import (
-	"encoding/json"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
@@ -37,31 +37,16 @@ func isShellArgument(name string) bool { return containsName(shellArguments, nam
 
 func isCommandName(name string) bool { return containsName(commandNames, name) }
 
-// words returns the items of a list of words. Numbers count as words.
-func (n *Value) words() (words []string, ok bool) {
-	for _, item := range n.items {
-		switch v := item.value.(type) {
-		case string:
-			words = append(words, v)
-		case json.Number:
-			words = append(words, v.String())
-		default:
-			return nil, false
-		}
-	}
-	return words, n.kind == Array
-}
-
 // operandsOf returns the operands that a call has next to its command, as part of a line.
 func operandsOf(args *Value) string {
 	var parts []string
-	for _, m := range args.members {
-		if !containsName(operandNames, m.name) {
+	for _, m := range args.Members() {
+		if !containsName(operandNames, m.Name) {
 			continue
 		}
-		if words, ok := m.value.words(); ok {
+		if words, ok := m.Words(); ok {
 			parts = append(parts, joinWords(words, onWindows))
-		} else if text, ok := m.value.value.(string); ok {
+		} else if text, ok := m.Text(); ok {
 			parts = append(parts, text)
 		}
 	}
@@ -106,20 +91,20 @@ func (c *callArguments) addLines(object *Value, command string) {
 		add(command)
 	}
 	hasCommand := command != ""
-	for _, m := range object.members {
-		if !isCommandName(m.name) {
+	for _, m := range object.Members() {
+		if !isCommandName(m.Name) {
 			continue
 		}
-		words, isList := m.value.words()
-		text, isText := m.value.value.(string)
+		words, isList := m.Words()
+		text, isText := m.Text()
 		switch {
 		case isText:
 			add(text)
 		case isList && isExtracted(words, command):
-		case isList && len(words) > 1 && !strings.EqualFold(m.name, "commands"):
+		case isList && len(words) > 1 && !strings.EqualFold(m.Name, "commands"):
 			add(joinWords(words, onWindows))
 		default:
-			m.value.everyText(func(text string) bool { add(text); return true })
+			m.EveryText(func(text string) bool { add(text); return true })
 		}
 		hasCommand = true
 	}
@@ -128,9 +113,9 @@ func (c *callArguments) addLines(object *Value, command string) {
 		rest = ""
 		add(text)
 	}
-	for _, m := range object.members { // such as {"arguments": {"command": …}}
-		if isShellArgument(m.name) && m.value.kind == Object {
-			c.addLines(m.value, "")
+	for _, m := range object.Members() { // such as {"arguments": {"command": …}}
+		if isShellArgument(m.Name) && m.Kind() == call.ObjectKind {
+			c.addLines(m.Value, "")
 		}
 	}
 }
@@ -150,12 +135,12 @@ func (c *callArguments) isAllowable() bool {
 		return false
 	}
 	seen := c.Command != ""
-	for _, m := range args.members {
-		if !isShellArgument(m.name) {
+	for _, m := range args.Members() {
+		if !isShellArgument(m.Name) {
 			continue
 		}
 		seen = true
-		if !m.value.everyText(isSimpleCommand) {
+		if !m.EveryText(isSimpleCommand) {
 			return false
 		}
 	}
@@ -163,7 +148,7 @@ func (c *callArguments) isAllowable() bool {
 		return false // a shell call whose command is unknown
 	}
 	allowed := func(text string) bool { return !strings.Contains(strings.ToLower(text), FileName) }
-	return allowed(c.Command) && args.everyText(allowed)
+	return allowed(c.Command) && args.EveryText(allowed)
 }
 
 // coversCommands reports whether a rule that allows covers the commands of a call: each
@@ -171,7 +156,7 @@ func (c *callArguments) isAllowable() bool {
 // whose operands are or name code needs a rule for exactly that command.
 func (r *rule) coversCommands(c *callArguments) bool {
 	lines := c.commandLines()
-	if len(lines) > 0 && c.object().SetsEnvironment(false) {
+	if len(lines) > 0 && SetsEnvironment(c.object(), false) {
 		return false // GIT_PAGER and the like run programs
 	}
 	dir := programs.WorkingDir{Project: c.Dir, Dir: c.reading().Dir}
@@ -194,13 +179,12 @@ func (r *rule) coversCommands(c *callArguments) bool {
 
 // SetsEnvironment reports whether an object has a member with environment variables. It reads
 // the arguments of commands, or with everywhere into all objects.
-func (n *Value) SetsEnvironment(everywhere bool) bool {
-	return slices.ContainsFunc(n.members, func(m member) bool {
-		v := m.value
-		if containsName(environmentNames, m.name) && (len(v.members) > 0 || len(v.items) > 0 || v.value != nil) {
+func SetsEnvironment(v *Value, everywhere bool) bool {
+	return slices.ContainsFunc(v.Members(), func(m call.Member) bool {
+		if containsName(environmentNames, m.Name) && (len(m.Members()) > 0 || m.Literal() != "" || m.Kind() == call.TextKind) {
 			return true
 		}
-		return (everywhere || isShellArgument(m.name)) && v.SetsEnvironment(everywhere)
+		return (everywhere || isShellArgument(m.Name)) && SetsEnvironment(m.Value, everywhere)
 	})
 }
 

@@ -95,7 +95,7 @@ func (c *condition) checkRuns(args *callArguments) (best Verdict, why string) {
 		got, reason := Indeterminate, "its argument "+strings.Join(c.path, ".")+" has a type that the rule can't compare"
 		if text, ok := v.Text(); ok {
 			got, reason = c.runs.match(call.ReadLine(text, call.POSIX))
-		} else if v.kind == Null {
+		} else if v.Kind() == call.NullKind {
 			got = NoMatch
 		}
 		if got > best {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 // Limits of a policy file.
@@ -101,12 +103,12 @@ func ReadText(file string) ([]byte, error) {
 // results. The error is a *Error with all problems.
 func Parse(file string, text []byte) (*File, error) { return parse(file, text, nil) }
 
-func parse(file string, text []byte, call *callArguments) (*File, error) {
+func parse(file string, text []byte, pending *callArguments) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark of some editors
-	r := fileParser{file: file, text: text, call: call}
-	root, err := ParseValue(text, maxDepth)
-	if jsonErr := (*jsonError)(nil); errors.As(err, &jsonErr) {
-		return nil, &Error{[]Problem{r.newProblem(jsonErr.offset, "the policy is not valid JSON: %v", jsonErr)}}
+	r := fileParser{file: file, text: text, call: pending}
+	root, err := call.ParseValue(text, maxDepth)
+	if jsonErr := (*call.SyntaxError)(nil); errors.As(err, &jsonErr) {
+		return nil, &Error{[]Problem{r.newProblem(jsonErr.Offset, "the policy is not valid JSON: %v", jsonErr)}}
 	}
 	if !utf8.Valid(text) {
 		return nil, &Error{[]Problem{{File: file, Text: "the policy is not UTF-8; save it with that encoding"}}}
@@ -116,7 +118,7 @@ func parse(file string, text []byte, call *callArguments) (*File, error) {
 		slices.SortStableFunc(r.problems, comparePositions)
 		return nil, &Error{r.problems}
 	}
-	if call == nil { // no one reads warnings during a single call
+	if pending == nil { // no one reads warnings during a single call
 		f.warnings = r.findWarnings(f.rules)
 	}
 	return f, nil
@@ -153,19 +155,19 @@ func (r *fileParser) lineAt(at int64) int { return bytes.Count(r.text[:at], []by
 // objectMembers returns an object's members by name. It reports unknown and duplicate
 // members.
 func (r *fileParser) objectMembers(n *Value, what string, known ...string) map[string]*Value {
-	if n.kind != Object {
-		r.addProblem(n.offset, "%s must be an object, not %s", what, n.kind)
+	if n.Kind() != call.ObjectKind {
+		r.addProblem(n.Offset(), "%s must be an object, not %s", what, n.Kind())
 		return nil
 	}
-	found := make(map[string]*Value, len(n.members))
-	for _, m := range n.members {
+	found := make(map[string]*Value, len(n.Members()))
+	for _, m := range n.Members() {
 		switch {
-		case !slices.Contains(known, m.name):
-			r.addProblem(m.offset, "%s has no member %q; %s", what, excerpt(m.name), suggestion(m.name, known))
-		case found[m.name] != nil:
-			r.addProblem(m.offset, "%s has the member %q twice; keep one of them", what, m.name)
+		case !slices.Contains(known, m.Name):
+			r.addProblem(m.Offset, "%s has no member %q; %s", what, excerpt(m.Name), suggestion(m.Name, known))
+		case found[m.Name] != nil:
+			r.addProblem(m.Offset, "%s has the member %q twice; keep one of them", what, m.Name)
 		default:
-			found[m.name] = m.value
+			found[m.Name] = m.Value
 		}
 	}
 	return found
@@ -179,18 +181,18 @@ func (r *fileParser) parseRules(root *Value) rules {
 	list := top["rules"]
 	switch {
 	case list == nil:
-		r.addProblem(root.offset, `a policy requires rules, such as {"rules": [{"tool": "Bash", "then": "ask"}]}`)
+		r.addProblem(root.Offset(), `a policy requires rules, such as {"rules": [{"tool": "Bash", "then": "ask"}]}`)
 		return nil
-	case list.kind != Array:
-		r.addProblem(list.offset, "rules must be an array, not %s", list.kind)
+	case list.Kind() != call.ArrayKind:
+		r.addProblem(list.Offset(), "rules must be an array, not %s", list.Kind())
 		return nil
-	case len(list.items) > maxRules:
-		r.addProblem(list.items[maxRules].offset, "a policy can have at most %d rules; combine rules with globs or conditions", maxRules)
+	case len(list.Members()) > maxRules:
+		r.addProblem(list.Members()[maxRules].Value.Offset(), "a policy can have at most %d rules; combine rules with globs or conditions", maxRules)
 		return nil
 	}
-	all := make(rules, 0, len(list.items))
-	for _, item := range list.items {
-		if parsed, ok := r.parseRule(item); ok {
+	all := make(rules, 0, len(list.Members()))
+	for _, item := range list.Members() {
+		if parsed, ok := r.parseRule(item.Value); ok {
 			all = append(all, parsed)
 		}
 	}
@@ -203,21 +205,21 @@ func (r *fileParser) parseRule(n *Value) (rule, bool) {
 	if m == nil {
 		return rule{}, false
 	}
-	parsed := rule{line: r.lineAt(n.offset), reason: r.textMember(m["reason"], "reason")}
+	parsed := rule{line: r.lineAt(n.Offset()), reason: r.textMember(m["reason"], "reason")}
 	parsed.location = fmt.Sprintf("%s:%d", r.file, parsed.line)
 	parsed.effect = Effect(r.wordMember(m["then"], "then", string(Allow), string(Ask), string(Deny)))
 	if m["then"] == nil {
-		r.addProblem(n.offset, "a rule requires then: allow, ask or deny")
+		r.addProblem(n.Offset(), "a rule requires then: allow, ask or deny")
 	}
 	parsed.risk = r.wordMember(m["risk"], "risk", "low", "medium", "high", "critical")
 	parsed.tool = r.textMember(m["tool"], "tool")
 	switch tool := m["tool"]; {
 	case tool == nil:
-		r.addProblem(n.offset, `a rule requires tool: a name such as "Bash", or a glob such as "mcp__*"`)
-	case parsed.tool == "" && tool.kind == Text:
-		r.addProblem(tool.offset, `tool must not be empty; use "*" for any tool`)
+		r.addProblem(n.Offset(), `a rule requires tool: a name such as "Bash", or a glob such as "mcp__*"`)
+	case parsed.tool == "" && tool.Kind() == call.TextKind:
+		r.addProblem(tool.Offset(), `tool must not be empty; use "*" for any tool`)
 	case utf8.RuneCountInString(parsed.tool) > maxPattern:
-		r.addProblem(tool.offset, "tool must have at most %d characters", maxPattern)
+		r.addProblem(tool.Offset(), "tool must have at most %d characters", maxPattern)
 	}
 	// A rule that allows applies to exactly this tool; others ignore case.
 	parsed.glob = newGlob(parsed.tool, parsed.effect != Allow)
@@ -236,9 +238,9 @@ func (r *fileParser) textMember(n *Value, name string) string {
 	if n == nil {
 		return ""
 	}
-	text, ok := n.value.(string)
+	text, ok := n.Text()
 	if !ok {
-		r.addProblem(n.offset, "%s must be a string, not %s", name, n.kind)
+		r.addProblem(n.Offset(), "%s must be a string, not %s", name, n.Kind())
 	}
 	return text
 }
@@ -246,8 +248,8 @@ func (r *fileParser) textMember(n *Value, name string) string {
 // wordMember returns a member that must be one of words, or "" if it is absent.
 func (r *fileParser) wordMember(n *Value, name string, words ...string) string {
 	text := r.textMember(n, name)
-	if n != nil && n.kind == Text && !slices.Contains(words, text) {
-		r.addProblem(n.offset, "%s can't be %q; %s", name, excerpt(text), suggestion(text, words))
+	if n != nil && n.Kind() == call.TextKind && !slices.Contains(words, text) {
+		r.addProblem(n.Offset(), "%s can't be %q; %s", name, excerpt(text), suggestion(text, words))
 	}
 	return text
 }

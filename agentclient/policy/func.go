@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 // Func is a policy in Go: true asks a person, false is no opinion.
@@ -40,13 +42,13 @@ func Tools(names ...string) Func {
 // string such as "20,000".
 func Above(argument string, limit float64) Func {
 	path, bound := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: not a finite number
-	return func(call Call) bool {
-		c := callArguments{Call: call}
+	return func(pending Call) bool {
+		c := callArguments{Call: pending}
 		values, problem := c.lookup(path, false)
 		return problem != "" || slices.ContainsFunc(values, func(n *Value) bool {
-			number, ok := n.number()
+			number, ok := numberOf(n)
 			if !ok {
-				return n.kind != Null
+				return n.Kind() != call.NullKind
 			}
 			return bound == nil || number.Cmp(bound) > 0
 		})

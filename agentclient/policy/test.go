@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/big"
 	"path"
 	"regexp"
@@ -12,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
@@ -57,13 +56,13 @@ func (t *Test) Match(v *Value) Verdict { return t.match(v) }
 func NewTest(op string, operand *Value, s Strictness) (Test, error) {
 	t := Test{op: op, description: DescribeTest(op, operand)}
 	t.text, _ = operand.Text()
-	number, isNumber := operand.number()
+	number, isNumber := numberOf(operand)
 	numbers := func(accept func(order int) bool) func(*Value) Verdict {
 		return numberTest(func(n *big.Rat) bool { return accept(n.Cmp(number)) })
 	}
 	switch op {
 	case "equals":
-		if !isNumber && operand.kind != Text && operand.kind != Bool {
+		if !isNumber && operand.Kind() != call.TextKind && operand.Kind() != call.BoolKind {
 			return t, errors.New("a string, a number or a boolean")
 		}
 		t.match = equalTest(operand, s == Broad)
@@ -146,7 +145,7 @@ func DescribeTest(op string, operand *Value) string {
 	case isText:
 		return verb + " " + strconv.Quote(text)
 	default:
-		return fmt.Sprintf("%s %v", verb, operand.value)
+		return verb + " " + operand.Literal()
 	}
 }
 
@@ -164,7 +163,7 @@ func textTest(test func(string) Verdict) func(*Value) Verdict {
 		switch text, ok := n.Text(); {
 		case ok:
 			return test(text)
-		case n.kind == Null:
+		case n.Kind() == call.NullKind:
 			return NoMatch
 		default:
 			return Indeterminate
@@ -190,43 +189,43 @@ func (s Strictness) textTest(test func(string) bool) func(*Value) Verdict {
 // included, are indeterminate.
 func numberTest(test func(*big.Rat) bool) func(*Value) Verdict {
 	return func(n *Value) Verdict {
-		if n.kind == Null {
+		if n.Kind() == call.NullKind {
 			return NoMatch
 		}
-		if number, ok := n.number(); ok {
+		if number, ok := numberOf(n); ok {
 			return MatchIf(test(number))
 		}
 		return Indeterminate
 	}
 }
 
-// number returns the exact value. It rejects numbers of unreasonable size, because the
+// numberOf returns the exact value of a number. It rejects numbers of unreasonable size, because the
 // digits of 1e999999999 would not fit in memory.
-func (n *Value) number() (*big.Rat, bool) {
-	literal, ok := n.value.(json.Number)
-	if !ok || len(literal) > 400 {
+func numberOf(n *Value) (*big.Rat, bool) {
+	literal := n.Literal()
+	if n.Kind() != call.NumberKind || len(literal) > 400 {
 		return nil, false
 	}
-	if _, exponent, found := strings.Cut(strings.ToLower(string(literal)), "e"); found {
+	if _, exponent, found := strings.Cut(strings.ToLower(literal), "e"); found {
 		if e, err := strconv.Atoi(exponent); err != nil || e > 400 || e < -400 {
 			return nil, false
 		}
 	}
-	return new(big.Rat).SetString(string(literal))
+	return new(big.Rat).SetString(literal)
 }
 
 // equalTest returns a test for equality with a string or a boolean.
 func equalTest(want *Value, fold bool) func(*Value) Verdict {
 	return func(n *Value) Verdict {
 		switch {
-		case n.kind == Null:
+		case n.Kind() == call.NullKind:
 			return NoMatch
-		case n.kind != want.kind:
+		case n.Kind() != want.Kind():
 			return Indeterminate
-		case fold && n.kind == Text:
-			return MatchIf(strings.EqualFold(n.value.(string), want.value.(string)))
+		case fold && n.Kind() == call.TextKind:
+			return MatchIf(strings.EqualFold(n.Literal(), want.Literal()))
 		default:
-			return MatchIf(n.value == want.value)
+			return MatchIf(n.Literal() == want.Literal())
 		}
 	}
 }

@@ -15,29 +15,29 @@ var operators = []string{"equals", "contains", "glob", "regex", "greater", "less
 
 // parseConditions parses the when object: paths, each with one or more tests.
 func (r *fileParser) parseConditions(n *Value, forAllow bool) (all []condition) {
-	if n.kind != Object {
-		r.addProblem(n.offset, `when must be an object such as {"command": {"glob": "rm *"}}, not %s`, n.kind)
+	if n.Kind() != call.ObjectKind {
+		r.addProblem(n.Offset(), `when must be an object such as {"command": {"glob": "rm *"}}, not %s`, n.Kind())
 		return nil
 	}
-	if len(n.members) == 0 {
-		r.addProblem(n.offset, "when must not be empty; omit it to match every call of the tool")
+	if len(n.Members()) == 0 {
+		r.addProblem(n.Offset(), "when must not be empty; omit it to match every call of the tool")
 	}
-	seen := make(map[string]bool, len(n.members))
-	for _, m := range n.members {
-		path := strings.Split(m.name, ".")
+	seen := make(map[string]bool, len(n.Members()))
+	for _, m := range n.Members() {
+		path := strings.Split(m.Name, ".")
 		switch {
-		case seen[m.name]:
-			r.addProblem(m.offset, "when has %q twice; combine both tests in one object", m.name)
+		case seen[m.Name]:
+			r.addProblem(m.Offset, "when has %q twice; combine both tests in one object", m.Name)
 			continue
 		case slices.Contains(path, ""):
-			r.addProblem(m.offset, "%q is not a path; use an argument name, or names separated by dots", m.name)
+			r.addProblem(m.Offset, "%q is not a path; use an argument name, or names separated by dots", m.Name)
 			continue
-		case m.value.kind != Object || len(m.value.members) == 0:
-			r.addProblem(m.value.offset, `%s requires an object with a test, such as {"equals": …}; the tests are %s`, m.name, strings.Join(operators, ", "))
+		case m.Value.Kind() != call.ObjectKind || len(m.Value.Members()) == 0:
+			r.addProblem(m.Value.Offset(), `%s requires an object with a test, such as {"equals": …}; the tests are %s`, m.Name, strings.Join(operators, ", "))
 			continue
 		}
-		seen[m.name] = true
-		all = append(all, r.parseTests(path, m.value, forAllow)...)
+		seen[m.Name] = true
+		all = append(all, r.parseTests(path, m.Value, forAllow)...)
 	}
 	return all
 }
@@ -64,15 +64,15 @@ func (r *fileParser) parseTests(path []string, n *Value, forAllow bool) (all []c
 			all = append(all, c)
 		}
 		if text, _ := operand.Text(); text != "" && forAllow {
-			r.checkAllowPattern(path, op, operand.offset, text)
+			r.checkAllowPattern(path, op, operand.Offset(), text)
 		}
 	}
 	greater, less := found["greater"], found["less"]
 	if greater != nil && less != nil {
-		low, ok1 := greater.number()
-		high, ok2 := less.number()
+		low, ok1 := numberOf(greater)
+		high, ok2 := numberOf(less)
 		if ok1 && ok2 && low.Cmp(high) >= 0 {
-			r.addProblem(less.offset, "this rule can never match: no number is greater than %v and less than %v", greater.value, less.value)
+			r.addProblem(less.Offset(), "this rule can never match: no number is greater than %v and less than %v", greater.Literal(), less.Literal())
 		}
 	}
 	return all
@@ -87,16 +87,16 @@ func (r *fileParser) newTest(op string, n *Value, forAllow bool) Test {
 	test, err := NewTest(op, n, strictness)
 	switch {
 	case err != nil:
-		r.addProblem(n.offset, "%s requires %v", op, err)
+		r.addProblem(n.Offset(), "%s requires %v", op, err)
 		return Test{}
 	case op != "equals" && utf8.RuneCountInString(test.text) > maxPattern:
-		r.addProblem(n.offset, "%s must have at most %d characters", op, maxPattern)
+		r.addProblem(n.Offset(), "%s must have at most %d characters", op, maxPattern)
 		return Test{}
 	case op == "regex" && r.otherTool:
 		return Test{}
 	case op == "regex":
 		if err := checkPattern(test.text); err != nil {
-			r.addProblem(n.offset, "the regular expression can't be used: %v", err)
+			r.addProblem(n.Offset(), "the regular expression can't be used: %v", err)
 			return Test{}
 		}
 	}
@@ -109,26 +109,26 @@ func (r *fileParser) checkOption(found map[string]*Value, forAllow bool) {
 	switch {
 	case option == nil:
 	case found["runs"] == nil:
-		r.addProblem(option.offset, `option requires runs, such as {"runs": "rm", "option": ["r", "recursive"]}`)
+		r.addProblem(option.Offset(), `option requires runs, such as {"runs": "rm", "option": ["r", "recursive"]}`)
 	case forAllow:
-		r.addProblem(option.offset, `option is for rules that ask or deny; a rule that allows lists options in glob, such as "git log --oneline *"`)
+		r.addProblem(option.Offset(), `option is for rules that ask or deny; a rule that allows lists options in glob, such as "git log --oneline *"`)
 	}
 }
 
 // newRunsTest returns the test of runs and option.
 func (r *fileParser) newRunsTest(n, option *Value) (test Test) {
-	command, _ := n.value.(string)
+	command, _ := n.Text()
 	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, call.ShellOperators+"*?[\\\"'\n") {
-		r.addProblem(n.offset, `runs requires a program such as "rm", or its first words such as "git push"`)
+		r.addProblem(n.Offset(), `runs requires a program such as "rm", or its first words such as "git push"`)
 		return test
 	}
 	test = Test{op: "runs", text: command, description: DescribeTest("runs", n)}
 	var names []string
 	if option != nil {
 		var ok bool
-		if names, ok = option.words(); !ok || len(names) == 0 ||
+		if names, ok = option.Words(); !ok || len(names) == 0 ||
 			slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "-") == "" }) {
-			r.addProblem(option.offset, `option requires a list of names, such as ["r", "recursive"]`)
+			r.addProblem(option.Offset(), `option requires a list of names, such as ["r", "recursive"]`)
 			return Test{}
 		}
 		test.description += " with the option " + strings.Join(names, " or ")

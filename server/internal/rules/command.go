@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	clientcall "github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
@@ -31,9 +32,10 @@ func (c *Call) appendLines(lines []commandLine, arguments *policy.Value) []comma
 	}
 	found := false
 	operands, known := c.operands(arguments)
-	for name, value := range arguments.Members() {
+	for _, m := range arguments.Members() {
+		name, value := m.Name, m.Value
 		switch {
-		case value.Kind() == policy.Object:
+		case value.Kind() == clientcall.ObjectKind:
 			lines = c.appendLines(lines, value)
 		case call.IsCommand(c.Tool, name):
 			text, isText := value.Text()
@@ -52,17 +54,18 @@ func (c *Call) appendLines(lines []commandLine, arguments *policy.Value) []comma
 func (c *Call) operands(arguments *policy.Value) (words []string, known bool) {
 	for _, name := range []string{"args", "argv", "arguments"} {
 		value, _ := arguments.At(name)
-		if value == nil || value.Kind() == policy.Object || value.Kind() == policy.Null {
+		if value == nil || value.Kind() == clientcall.ObjectKind || value.Kind() == clientcall.NullKind {
 			continue
 		}
 		text, isText := value.Text()
 		switch more, simple := call.ParseSimpleCommand(c.Tool, text, c.Cwd); {
 		case isText && simple:
 			words = append(words, more...)
-		case value.Kind() != policy.Array:
+			continue
+		case value.Kind() != clientcall.ArrayKind:
 			return words, false
 		}
-		for _, item := range value.Items() {
+		for _, item := range value.Members() {
 			text, isText := item.Text()
 			if !isText || !programs.IsPlainText(text) {
 				return words, false
@@ -124,7 +127,7 @@ func (k *commandRule) refusal(c *Call) string {
 	case len(lines) == 0:
 		return ""
 	}
-	if c.args.SetsEnvironment(true) {
+	if policy.SetsEnvironment(c.args, true) {
 		return "The call sets environment variables, which can run programs: a rule can allow exactly this call, but no other."
 	}
 	words := lines[0].words

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	clientcall "github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
@@ -36,7 +37,7 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	invalid := func(member, detail string) (condition, error) {
 		return c, &schema.FieldError{Field: field + "." + member, Detail: detail}
 	}
-	value, err := policy.ParseValue(s.Value, schema.MaxDepth)
+	value, err := clientcall.ParseValue(s.Value, schema.MaxDepth)
 	switch {
 	case slices.Contains(c.path, ""):
 		return invalid("argument", "must be an argument name, or a path of names joined by dots")
@@ -80,7 +81,7 @@ func (c *condition) evaluate(call *Call) policy.Verdict {
 	switch {
 	case !known:
 		return policy.Indeterminate
-	case value == nil || value.Kind() == policy.Null:
+	case value == nil || value.Kind() == clientcall.NullKind:
 		return policy.NoMatch
 	}
 	text, isText := value.Text()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	clientcall "github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
@@ -68,7 +69,7 @@ func (c *Call) decodeArguments() {
 	if !jsontext.Value(c.Arguments).IsValid() {
 		return
 	}
-	if args, err := policy.ParseValue(c.Arguments, schema.MaxDepth); err == nil && args.Kind() == policy.Object {
+	if args, err := clientcall.ParseValue(c.Arguments, schema.MaxDepth); err == nil && args.Kind() == clientcall.ObjectKind {
 		c.args = args
 	}
 }

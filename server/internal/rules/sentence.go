@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	clientcall "github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 )
@@ -32,7 +33,7 @@ func describeCalls(r *schema.Rule, call *Call) string {
 	}
 	conditions := make([]string, len(r.When))
 	for i, c := range r.When {
-		if value, err := policy.ParseValue(c.Value, schema.MaxDepth); err == nil {
+		if value, err := clientcall.ParseValue(c.Value, schema.MaxDepth); err == nil {
 			conditions[i] = displayName(c.Argument) + " " + policy.DescribeTest(c.Is, value)
 		}
 	}
