@@ -15,6 +15,7 @@ type Call struct {
 	// match either, rules that allow must match all of them. Empty: the tool has no common name.
 	Names     []string
 	Dir       string    // working directory of the call, absolute with slashes; empty: unknown
+	Dirs      []string  // directories that its arguments name to work in, which its tool may ignore
 	Lines     []Line    // the command lines, as the call has them
 	Commands  []Command // every simple command that can run, in order, nested ones after the command that runs them
 	Files     []File    // every path that the call reads, writes, deletes, moves or lists

@@ -85,11 +85,11 @@ func (r reader) readTool(name string, arguments *Value, at string) {
 
 // addNames adds the common names of a tool and returns its entry of the table.
 func (c *Call) addNames(name string) tool {
-	name = strings.TrimPrefix(name, "functions.") // Codex
 	if c.Agent == "copilot" {
 		name = strings.TrimPrefix(name, "copilot_") // VS Code
 	}
-	t := tools()[normalizeName(name)]
+	name = strings.TrimPrefix(name, codexPrefix)
+	t := toolOf(name)
 	if t.args["*"] != "mcp" {
 		if names := mcpNames(c.Agent, name); len(names) > 0 {
 			c.addName(names...)
@@ -191,6 +191,9 @@ func (r *reader) setContext(n *Value, at string) {
 		name := normalizeName(m.Name)
 		if count[name]++; count[name] == 2 {
 			c.addUnread(Span{Pointer: below(at, m.Name)}, "the argument %s is there twice", m.Name)
+		}
+		if kind == "dir" && m.literal != "" {
+			c.Dirs = append(c.Dirs, c.resolve(m.literal))
 		}
 		switch {
 		case m.kind != TextKind || m.literal == "":

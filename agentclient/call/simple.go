@@ -26,13 +26,15 @@ const (
 //
 // It rejects shell operators even inside of quotes: the text may be meant for a nested shell (bash -c "…"),
 // and cmd.exe has no single quotes. This costs a question; the opposite error would cost more.
-func SimpleWords(text string, sh Shell, windows bool) (words []string, ok bool) {
+func SimpleWords(text string, sh Shell, windows bool) (words []Word, ok bool) {
 	if !IsSimpleText(text, windows) {
 		return nil, false
 	}
-	list, ok := SimpleCommand(text, sh)
-	return texts(list), ok
+	return SimpleCommand(text, sh)
 }
+
+// Texts returns the texts of words.
+func Texts(words []Word) []string { return texts(words) }
 
 // IsSimpleText reports whether a text has nothing of which SimpleWords can tell by its characters alone that
 // it is no simple command.
@@ -62,6 +64,24 @@ func SimpleCommand(text string, sh Shell) (words []Word, ok bool) {
 		return words, true
 	}
 	return nil, false
+}
+
+// IsHarmless reports whether the words of a simple command are a call that is known to change nothing, see
+// programs.Harmless.
+func IsHarmless(words []Word, dir programs.WorkingDir) bool {
+	list := texts(words)
+	for i, w := range words {
+		// A file name could take the place of such a word as an option. The last letters of *.go are known,
+		// those of * are not.
+		isPattern := w.Text != "" && w.Text != "[" && strings.IndexByte("*?[", w.Text[0]) >= 0
+		if isPattern && !w.IsQuoted && !strings.Contains(w.Text[strings.LastIndexAny(w.Text, "*?]")+1:], ".") {
+			return false
+		}
+		if isPattern && w.IsQuoted { // nothing expands it
+			list[i] = "./" + w.Text
+		}
+	}
+	return len(words) > 0 && !words[0].IsQuoted && programs.Harmless(list, dir)
 }
 
 // hasActiveOperator reports whether a text has an operator that some POSIX shell may act on: one outside of

@@ -17,9 +17,9 @@ import (
 // name), or call (it calls the tool that its arguments name). The argument - is a text in place of the
 // arguments, or an item of a list in place of them.
 const toolTable = `
-Bash execute_bash                                | Bash | sh | patterns=lines
+Bash execute_bash sh zsh developer__shell        | Bash | sh | patterns=lines
 Monitor                                          | Bash | -  |
-shell shell_command exec_command local_shell container.exec Execute
+shell shell_command exec_command local_shell container.exec Execute terminal unified_exec powershell_or_bash beforeShellExecution
                                                  | Bash | -  | patterns=lines shell=hidden code=hidden read=read write=write
 run_shell_command run_command execute_command run_in_terminal run_terminal_cmd run_terminal_command
                                                  | Bash | -  | directory=dir dir_path=dir read=read write=write
@@ -96,14 +96,15 @@ var places = map[string]struct{ command, search string }{
 	"droid":       {"", "path folder directory_path"}, "kiro": {"", "path"},
 }
 
-// argumentTable is the meaning of arguments by name, for all tools.
+// argumentTable is the meaning of arguments by name, for all tools. Of several names with one meaning the
+// first is the most specific one.
 const argumentTable = `
 command: command cmd commandline shellcommand bashcommand script
 lines: commands
 words: args argv arguments
 env: env envs environment environmentvariables envvars
 dir: cwd workdir workingdirectory workingdir
-file: file files filename filenames filepath filepaths path paths absolutepath notebookpath targetfile targetnotebook fileuri imagepath imagepaths
+file: filepath path absolutepath targetfile notebookpath file filename paths files filepaths filenames targetnotebook fileuri imagepath imagepaths
 file: relativepath fullpath sourcepath targetpath destinationpath pathinproject inputfile outputfile filepathlist fileurl location document resource
 file: sourcefile destinationfile destfile frompath topath localpath remotepath filespec attachment attachments doc documentpath
 file: source src from directory directories directorypath dirpath dir folder folderpath searchpath searchdirectory targetdirectory

@@ -57,14 +57,15 @@ func operandsOf(args *Value) string {
 type commandLine struct {
 	text  string
 	words []string // nil: not a simple command
+	parts []call.Word
 }
 
 func newCommandLine(text string) commandLine {
-	words, ok := simpleWords(text, onWindows)
+	parts, ok := simpleCommand(text, onWindows)
 	if !ok {
 		return commandLine{text: text}
 	}
-	return commandLine{text, words}
+	return commandLine{text, call.Texts(parts), parts}
 }
 
 // commandLines returns the commands of a call, as its program would receive them.
@@ -165,7 +166,7 @@ func (r *rule) coversCommands(c *callArguments) bool {
 		switch {
 		case line.words == nil, effect == programs.Executes:
 			return false
-		case programs.Harmless(line.words, dir):
+		case call.IsHarmless(line.parts, dir):
 		case programs.RunsCode(line.words):
 			if !r.namesExactly(line) || len(lines) > 1 {
 				return false

@@ -10,13 +10,19 @@ import (
 // require it: a rule for "git status*" must not allow "git status; curl … | sh".
 func isSimpleCommand(text string) bool { return call.IsSimpleText(text, onWindows) }
 
-// simpleWords returns the words of a command line that is a single command.
-func simpleWords(text string, windows bool) (words []string, ok bool) {
+// simpleCommand returns the words of a command line that is a single command.
+func simpleCommand(text string, windows bool) (words []call.Word, ok bool) {
 	shell := call.POSIX
 	if windows {
 		shell = call.PowerShell
 	}
 	return call.SimpleWords(text, shell, windows)
+}
+
+// simpleWords returns the texts of the words of simpleCommand.
+func simpleWords(text string, windows bool) (words []string, ok bool) {
+	list, ok := simpleCommand(text, windows)
+	return call.Texts(list), ok
 }
 
 // joinWords returns a command line with these words.

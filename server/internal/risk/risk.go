@@ -14,7 +14,6 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
-	riskcall "github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
@@ -46,7 +45,7 @@ func Assess(tool string, arguments json.RawMessage, cwd string) Assessment {
 	switch {
 	case severity(level) >= severity(medium):
 		class = schema.ClassRisky
-	case riskcall.IsHarmless(tool, arguments, a.CWD):
+	case isHarmless(c, paths.NewWorkingDir(cwd).CWD):
 		class = schema.ClassHarmless
 	}
 	return Assessment{class, level, findings}
