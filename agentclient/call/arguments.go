@@ -39,6 +39,32 @@ func IsCommand(tool, argument string) bool {
 	return kind == "command" || kind == "lines"
 }
 
+// IsWindows reports whether the commands of a tool run on Windows, judging by its shell and the directory.
+func IsWindows(tool, dir string) bool {
+	sh, _ := ShellOf(tool)
+	return sh == PowerShell || sh == Cmd || strings.ContainsRune(dir, '\\') || systemShell(dir) == PowerShell
+}
+
+// WordsOf returns the words of a command line of a tool in a directory if it is a simple command. See
+// SimpleWords.
+func WordsOf(tool, text, dir string) (words []string, ok bool) {
+	sh, _ := ShellOf(tool)
+	windows := IsWindows(tool, dir)
+	if windows && strings.ContainsRune(text, '\\') { // which only some of its shells read as an escape
+		return nil, false
+	}
+	list, ok := SimpleWords(text, cmp.Or(sh, POSIX), windows)
+	return texts(list), ok
+}
+
+// PointerTo returns the JSON pointer of a path of member names.
+func PointerTo(path ...string) (pointer string) {
+	for _, name := range path {
+		pointer = below(pointer, name)
+	}
+	return pointer
+}
+
 // Root returns the arguments; null if they can't be read.
 func (c *Call) Root() *Value { return c.arguments }
 
@@ -71,17 +97,29 @@ var pointerUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
 // specific, with its operands in another argument. Several lines of a list are joined with line breaks.
 func (c *Call) CommandLine() string {
 	best := Preferred(c.Lines, func(l *Line) Span { return l.Span })
-	if best == nil {
-		return ""
-	}
 	var lines []string
-	for i, l := range c.Lines {
-		isReplaced := slices.ContainsFunc(c.Lines[i+1:], func(later Line) bool { return later.Span.Pointer == l.Span.Pointer })
-		if !isReplaced && argumentOf(l.Span) == argumentOf(best.Span) {
+	for _, l := range c.WholeLines() {
+		if argumentOf(l.Span) == argumentOf(best.Span) {
 			lines = append(lines, l.Text)
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// IsList reports whether the line is a list of words, or an item of a list of lines.
+func (l *Line) IsList() bool {
+	return l.Span.Pointer != "" && (l.Span.To == 0 || strings.HasSuffix(strings.TrimRight(l.Span.Pointer, "0123456789"), "/"))
+}
+
+// WholeLines returns the command lines with the operands that the call has in another argument, and of equal
+// arguments only the last.
+func (c *Call) WholeLines() (lines []Line) {
+	for i, l := range c.Lines {
+		if !slices.ContainsFunc(c.Lines[i+1:], func(later Line) bool { return later.Span.Pointer == l.Span.Pointer }) {
+			lines = append(lines, l)
+		}
+	}
+	return lines
 }
 
 // argumentOf returns the pointer of the argument that has a place, without the indexes of a list.

@@ -58,6 +58,9 @@ func (v *Value) Literal() string {
 // Members returns the members of an object in their order, or the items of an array.
 func (v *Value) Members() []Member { return v.members }
 
+// IsNull reports whether the value is null.
+func (v *Value) IsNull() bool { return v.kind == NullKind }
+
 // Text returns the value of a string.
 func (v *Value) Text() (text string, ok bool) {
 	if v == nil || v.kind != TextKind {

@@ -58,7 +58,7 @@ func onlyCommand(c *call.Call) (words []call.Word, ok bool) {
 	line := c.Lines[0]
 	words = c.Commands[0].Words
 	isPlain := func(w call.Word) bool { return programs.IsPlainText(w.Text) }
-	isList := line.Span.To == 0 // of words, which no shell reads
+	isList := line.Span.To == 0 && line.Span.Pointer != "" // of words, which no shell reads
 	isScript := isList && len(words) == 3 && isShell(words[0].Text) && (words[1].Text == "-c" || words[1].Text == "-lc")
 	switch isWindows := len(c.Dir) > 1 && (c.Dir[1] == ':' || c.Dir[:2] == "//"); {
 	case isScript:

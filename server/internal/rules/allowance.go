@@ -1,8 +1,8 @@
 package rules
 
 import (
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // An allowance is the rule of the scope session: for 15 minutes it approves the calls of one session

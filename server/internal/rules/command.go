@@ -2,78 +2,40 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	clientcall "github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
-// commandLine is one command in the arguments of a call, with the operands that the call has in a
-// separate list.
+// commandLine is one command of a call, with the operands that the call has in a separate list.
 type commandLine struct {
 	words  []string
 	simple bool
 }
 
 // commandLines returns the commands that a call runs.
-func (c *Call) commandLines() []commandLine {
+func (c *Call) commandLines() (lines []commandLine) {
 	c.decodeArguments()
-	return c.appendLines(nil, c.args)
-}
-
-func (c *Call) appendLines(lines []commandLine, arguments *policy.Value) []commandLine {
-	if arguments == nil {
-		return nil
-	}
-	found := false
-	operands, known := c.operands(arguments)
-	for _, m := range arguments.Members() {
-		name, value := m.Name, m.Value
-		switch {
-		case value.Kind() == clientcall.ObjectKind:
-			lines = c.appendLines(lines, value)
-		case call.IsCommand(c.Tool, name):
-			text, isText := value.Text()
-			words, simple := c.commandWords(text)
-			lines = append(lines, commandLine{slices.Concat(words, operands), isText && simple && known})
-			found = true
-		}
-	}
-	if !found && (len(operands) > 0 || !known) {
-		lines = append(lines, commandLine{operands, known})
+	for _, l := range c.reading.WholeLines() {
+		words, simple := c.commandWords(l.Text)
+		lines = append(lines, commandLine{words, simple && !l.IsList()})
 	}
 	return lines
 }
 
-// operands returns the operands in a list next to a command, and whether all are known.
-func (c *Call) operands(arguments *policy.Value) (words []string, known bool) {
-	for _, name := range []string{"args", "argv", "arguments"} {
-		value, _ := arguments.At(name)
-		if value == nil || value.Kind() == clientcall.ObjectKind || value.Kind() == clientcall.NullKind {
-			continue
-		}
-		text, isText := value.Text()
-		switch more, simple := call.ParseSimpleCommand(c.Tool, text, c.Cwd); {
-		case isText && simple:
-			words = append(words, more...)
-			continue
-		case value.Kind() != clientcall.ArrayKind:
-			return words, false
-		}
-		for _, item := range value.Members() {
-			text, isText := item.Text()
-			if !isText || !programs.IsPlainText(text) {
-				return words, false
-			}
-			words = append(words, text)
+// wholeLine returns the command line in the argument at a path with its operands, or "".
+func (c *Call) wholeLine(path []string) string {
+	pointer := call.PointerTo(path...)
+	for _, l := range c.reading.WholeLines() {
+		if l.Span.Pointer == pointer {
+			return l.Text
 		}
 	}
-	return words, true
+	return ""
 }
 
 // ownCommand returns the words of the command that a call runs; nil if it runs none, several, or
@@ -119,11 +81,14 @@ func (k *commandRule) refusal(c *Call) string {
 		return "This call is risky: a rule can allow exactly this call, but no other."
 	}
 	lines := c.commandLines()
+	_, runsCommands := call.ShellOf(c.Tool)
 	switch {
-	case call.RunsCommands(c.Tool) && !k.conditions:
+	case runsCommands && !k.conditions:
 		return "This tool runs arbitrary commands: add a condition for the start of the command, or allow exactly this call."
-	case call.RunsCommands(c.Tool) && len(lines) == 0, len(lines) > 1, len(lines) == 1 && !lines[0].simple:
+	case runsCommands && len(lines) == 0, len(lines) > 1, len(lines) == 1 && !lines[0].simple:
 		return notSimple
+	case len(c.reading.Unread) > 0:
+		return fmt.Sprintf("A part of this call can't be read (%s): a rule can allow exactly this call, but no other.", c.reading.Unread[0].Reason)
 	case len(lines) == 0:
 		return ""
 	}

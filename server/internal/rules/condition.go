@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	clientcall "github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // operators are the tests of the policy language that a rule can have. The test under is only here,
@@ -37,7 +36,7 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	invalid := func(member, detail string) (condition, error) {
 		return c, &schema.FieldError{Field: field + "." + member, Detail: detail}
 	}
-	value, err := clientcall.ParseValue(s.Value, schema.MaxDepth)
+	value, err := call.ParseValue(s.Value, schema.MaxDepth)
 	switch {
 	case slices.Contains(c.path, ""):
 		return invalid("argument", "must be an argument name, or a path of names joined by dots")
@@ -61,7 +60,7 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	case c.isCommand && s.Is == "glob":
 		c.operand = policy.SplitPattern(c.text)
 	case c.isCommand && s.Is != "under":
-		c.operand, simple = call.ParseSimpleCommand(tool, c.text, "")
+		c.operand, simple = call.WordsOf(tool, c.text, "")
 	}
 	switch {
 	case !simple:
@@ -81,7 +80,7 @@ func (c *condition) evaluate(call *Call) policy.Verdict {
 	switch {
 	case !known:
 		return policy.Indeterminate
-	case value == nil || value.Kind() == clientcall.NullKind:
+	case value == nil || value.IsNull():
 		return policy.NoMatch
 	}
 	text, isText := value.Text()
@@ -105,8 +104,10 @@ func (c *condition) matchCommand(call *Call, line string) policy.Verdict {
 	if !simple || c.is == "under" {
 		return policy.Indeterminate
 	}
-	operands, known := call.operands(call.args)
-	whole := slices.Concat(words, operands)
+	whole, known := words, true
+	if text := call.wholeLine(c.path); text != "" && text != line {
+		whole, known = call.commandWords(text)
+	}
 	matches := func(words []string) bool { return policy.Exact.CompareWords(c.is, c.operand, words) }
 	switch {
 	case !known:

@@ -19,11 +19,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	clientcall "github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // Call is a question about a tool call, as rules see it.
@@ -45,8 +43,8 @@ type Call struct {
 	HasFindings        bool         // the hub has findings about it
 	PolicyAsked        bool         // the agent's policy requires a person
 
-	decoded     bool
-	args        *policy.Value // the arguments; nil: not an object, or ambiguous
+	reading     *call.Call  // nil: not read yet
+	args        *call.Value // the arguments; nil: not an object, or ambiguous
 	workingDir  string
 	lastCommand parsedCommand // the last command line that was parsed
 }
@@ -58,26 +56,31 @@ type parsedCommand struct {
 	simple bool
 }
 
-// decodeArguments decodes the arguments, once. Duplicate member names make them indeterminate,
+// decodeArguments reads the call, once. Duplicate member names make them indeterminate,
 // because it is unknown which one the tool uses.
 func (c *Call) decodeArguments() {
-	if c.decoded {
+	if c.reading != nil {
 		return
 	}
-	c.decoded = true
-	c.workingDir = call.WorkingDir(c.Tool, c.Arguments, c.Cwd)
-	if !jsontext.Value(c.Arguments).IsValid() {
-		return
-	}
-	if args, err := clientcall.ParseValue(c.Arguments, schema.MaxDepth); err == nil && args.Kind() == clientcall.ObjectKind {
+	c.reading = call.Read(call.Input{Tool: c.Tool, Dir: c.Cwd, Arguments: c.Arguments})
+	c.workingDir = cleanDir(c.reading.Dir)
+	if args := c.reading.Root(); args.Kind() == call.ObjectKind && jsontext.Value(c.Arguments).IsValid() {
 		c.args = args
 	}
+}
+
+// cleanDir returns an absolute directory with slashes, or "" for another one.
+func cleanDir(dir string) string {
+	if dir = toSlashes(dir); !isAbsolute(dir) {
+		return ""
+	}
+	return path.Clean(dir)
 }
 
 // commandWords returns the words of a command line, and whether it is a simple command.
 func (c *Call) commandWords(line string) ([]string, bool) {
 	if c.lastCommand.words == nil || c.lastCommand.line != line {
-		words, simple := call.ParseSimpleCommand(c.Tool, line, c.Cwd)
+		words, simple := call.WordsOf(c.Tool, line, c.Cwd)
 		c.lastCommand = parsedCommand{line, append([]string{}, words...), simple}
 	}
 	return c.lastCommand.words, c.lastCommand.simple

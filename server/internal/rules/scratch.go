@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // A rule from scratch has no call that a person has seen. Samples represent the calls that it may cover:
@@ -40,7 +40,7 @@ func Samples(d *schema.RuleDraft) iter.Seq[*Call] {
 // projectDir returns the directory of a rule for a project: of a sample, the one in its draft.
 func (c *Call) projectDir() string {
 	if c.IsSample {
-		return call.WorkingDir(c.Tool, nil, c.Cwd)
+		return cleanDir(c.Cwd)
 	}
 	return c.workingDir
 }
@@ -135,7 +135,7 @@ func scratchRefusal(d *schema.RuleDraft, r *schema.Rule, sample *Call) string {
 		return "A rule from scratch can't allow every call of a tool that may change something: add a condition, or create the rule from a request."
 	}
 	conditions := compileConditions(d, sample.Tool)
-	if call.RunsCommands(sample.Tool) && !namesProgram(conditions) {
+	if _, runsCommands := call.ShellOf(sample.Tool); runsCommands && !namesProgram(conditions) {
 		return "A rule from scratch that allows commands must name the program: add a condition for the whole command or for its start."
 	}
 	commands := newCommandRule(r, conditions)

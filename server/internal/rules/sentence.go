@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,9 +64,8 @@ func callExcerpt(call *Call) string {
 	if call == nil || len(call.Arguments) == 0 {
 		return ""
 	}
-	var members map[string]json.RawMessage // a struct would also take Command for command
-	var command string
-	if json.Unmarshal(call.Arguments, &members) == nil && json.Unmarshal(members["command"], &command) == nil && command != "" {
+	call.decodeArguments()
+	if command := call.reading.CommandLine(); command != "" {
 		return " (" + truncate(strconv.Quote(command)) + ")"
 	}
 	quoted := strconv.Quote(string(call.Arguments))
