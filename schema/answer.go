@@ -114,6 +114,9 @@ type Status struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Intent summarizes the tool call that an approval allows; absent if the question is no permission for a call.
 	Intent *Intent `json:"intent,omitempty"`
+	// View is the hub's reading of the tool call, with the arguments of Edited if there are any; absent if the question
+	// is about none.
+	View *CallView `json:"view,omitempty"`
 	// Defaults lists the additions of the hub's settings to the question; absent: none.
 	Defaults *AppliedDefaults `json:"defaults,omitempty"`
 	// Held is an answer within its undo window. Until held.until the question stays pending and
@@ -174,6 +177,63 @@ type Finding struct {
 	// finding is about, verbatim.
 	At      string `json:"at,omitempty"`
 	Excerpt string `json:"excerpt,omitempty"`
+}
+
+// CallView is what the hub reads in a tool call: what it runs, and what it touches. It quotes the agent.
+//
+// Each entry has a place: at is a JSON pointer into the arguments; absent: the whole call, or a long pointer. From and To are offsets in
+// the decoded text there, in UTF-16 code units, as JavaScript counts them; without To the place is the whole value.
+type CallView struct {
+	Lines    []CallLine    `json:"lines,omitempty"`    // command lines
+	Commands []CallCommand `json:"commands,omitempty"` // all commands that can run, in order; absent: none, or too many
+	Files    []CallFile    `json:"files,omitempty"`
+	Hosts    []CallHost    `json:"hosts,omitempty"`
+	Unread   []CallUnread  `json:"unread,omitempty"` // what could not be read; empty: all of it was
+	// Omitted is the number of entries that are left out, because a list would have more than 32 or more than 4 KiB of text.
+	Omitted int `json:"omitted,omitempty"`
+}
+
+// CallPlace is the place of an entry of a CallView.
+type CallPlace struct {
+	At   string `json:"at,omitempty"`
+	From int    `json:"from,omitempty"`
+	To   int    `json:"to,omitempty"`
+}
+
+// CallLine is a command line.
+type CallLine struct {
+	CallPlace
+	Shell string `json:"shell" jsonschema:"enum=sh,enum=powershell,enum=cmd"`
+	// Text is the line if it is not the text at its place, such as the line of a list of words.
+	Text string `json:"text,omitempty"`
+}
+
+// CallCommand is a command at the place of its program, or of all of it if it has none.
+type CallCommand struct {
+	CallPlace
+	Program string `json:"program,omitempty"` // without quotes; absent: it only assigns or redirects
+	Dir     string `json:"dir,omitempty"`     // where it runs, if that is known and not the directory of the call
+}
+
+// CallFile is a path that a call touches, absolute if the directory is known.
+type CallFile struct {
+	CallPlace
+	Path string `json:"path"`
+	// Op is the operation. list includes searches, move names the old path, and use is an unknown operation.
+	Op string `json:"op" jsonschema:"enum=read,enum=write,enum=delete,enum=move,enum=list,enum=use"`
+}
+
+// CallHost is a host that a call contacts.
+type CallHost struct {
+	CallPlace
+	Name   string `json:"name"`
+	Method string `json:"method,omitempty"` // of HTTP; absent: unknown
+}
+
+// CallUnread is a part of a call that could not be read.
+type CallUnread struct {
+	CallPlace
+	Reason string `json:"reason"` // the end of the sentence "The call can't be read completely: …"
 }
 
 // PendingUndo is an answer within its undo window.

@@ -652,7 +652,7 @@ export const v2StatusExecuted = {"status":"responded","respondedAt":179526240300
 export const v2StatusFollows = {"status":"pending","revision":1,"follows":42} satisfies Status
 
 // prettier-ignore
-export const v2StatusFound = {"status":"pending","expiresAt":1795262700000,"revision":1,"waiter":"listening","risk":"high","class":"risky","findings":[{"code":"recursive_delete","risk":"high","text":"Deletes a whole folder with everything in it.","at":"/command","excerpt":"rm -rf ./releases"},{"code":"outside_cwd","risk":"medium","text":"Reaches outside the working folder."}],"intent":{"verb":"Run","object":"rm -rf ./releases","change":"2 files"}} satisfies Status
+export const v2StatusFound = {"status":"pending","expiresAt":1795262700000,"revision":1,"waiter":"listening","risk":"high","class":"risky","findings":[{"code":"recursive_delete","risk":"high","text":"Deletes a whole folder with everything in it.","at":"/command","excerpt":"rm -rf ./releases"},{"code":"outside_cwd","risk":"medium","text":"Reaches outside the working folder."}],"intent":{"verb":"Run","object":"rm -rf ./releases","change":"2 files"},"view":{"lines":[{"at":"/command","shell":"sh"}],"commands":[{"at":"/command","to":2,"program":"rm"},{"at":"/command","from":23,"to":28,"program":"…"}],"files":[{"at":"/command","from":7,"to":17,"path":"/srv/releases","op":"delete"}],"unread":[{"at":"/command","from":23,"to":28,"reason":"the program is known only at run time"}]}} satisfies Status
 
 // prettier-ignore
 export const v2StatusHandled = {"status":"responded","respondedAt":1795262403000,"outcome":"approve","source":"human","revision":9,"delivery":{"state":"unreachable","attempts":12,"lastError":"connection refused","handledAt":1795262900000}} satisfies Status

@@ -265,6 +265,47 @@ export interface BatchResult {
   problem?: Problem
 }
 
+/** CallCommand is a command at the place of its program, or of all of it if it has none. */
+export interface CallCommand {
+  at?: string
+  from?: number
+  to?: number
+  /** without quotes; absent: it only assigns or redirects */
+  program?: string
+  /** where it runs, if that is known and not the directory of the call */
+  dir?: string
+}
+
+/** CallFile is a path that a call touches, absolute if the directory is known. */
+export interface CallFile {
+  at?: string
+  from?: number
+  to?: number
+  path: string
+  /** Op is the operation. list includes searches, move names the old path, and use is an unknown operation. */
+  op: 'read' | 'write' | 'delete' | 'move' | 'list' | 'use'
+}
+
+/** CallHost is a host that a call contacts. */
+export interface CallHost {
+  at?: string
+  from?: number
+  to?: number
+  name: string
+  /** of HTTP; absent: unknown */
+  method?: string
+}
+
+/** CallLine is a command line. */
+export interface CallLine {
+  at?: string
+  from?: number
+  to?: number
+  shell: 'sh' | 'powershell' | 'cmd'
+  /** Text is the line if it is not the text at its place, such as the line of a list of words. */
+  text?: string
+}
+
 /**
  * CallReport is the body of POST /events/:id/execution. An agent without hooks reports the start and the
  * outcome of an approved call with it.
@@ -276,6 +317,38 @@ export interface CallReport {
   error?: string
   /** secret of the question */
   requestSecret: string
+}
+
+/** CallUnread is a part of a call that could not be read. */
+export interface CallUnread {
+  at?: string
+  from?: number
+  to?: number
+  /** the end of the sentence "The call can't be read completely: …" */
+  reason: string
+}
+
+/**
+ * CallView is what the hub reads in a tool call: what it runs, and what it touches. It quotes the agent.
+ *
+ * Each entry has a place: at is a JSON pointer into the arguments; absent: the whole call, or a long
+ * pointer. From and To are offsets in the decoded text there, in UTF-16 code units, as JavaScript counts
+ * them; without To the place is the whole value.
+ */
+export interface CallView {
+  /** command lines */
+  lines?: CallLine[]
+  /** all commands that can run, in order; absent: none, or too many */
+  commands?: CallCommand[]
+  files?: CallFile[]
+  hosts?: CallHost[]
+  /** what could not be read; empty: all of it was */
+  unread?: CallUnread[]
+  /**
+   * Omitted is the number of entries that are left out, because a list would have more than 32 or more than
+   * 4 KiB of text.
+   */
+  omitted?: number
 }
 
 /**
@@ -2582,6 +2655,11 @@ export interface Status {
    * call.
    */
   intent?: Intent
+  /**
+   * View is the hub's reading of the tool call, with the arguments of Edited if there are any; absent if
+   * the question is about none.
+   */
+  view?: CallView
   /** Defaults lists the additions of the hub's settings to the question; absent: none. */
   defaults?: AppliedDefaults
   /**
