@@ -162,8 +162,8 @@ func (r *eventView) summaryLine() string {
 		}
 	}
 	payload := r.payloadValue()
-	if gist, ok := mainArgument(payload.member("tool_input")); ok {
-		return gist
+	if text := firstText(payload.member("tool_input")); text != "" {
+		return text
 	}
 	for _, name := range [...]string{"prompt", "message", "error", "last_assistant_message", "reason", "source"} {
 		if s := payload.member(name).stringValue(); s != "" {
@@ -173,25 +173,27 @@ func (r *eventView) summaryLine() string {
 	return ""
 }
 
-// mainArgument returns the most informative argument of a tool call, such as the command.
-func mainArgument(args *jsonValue) (string, bool) {
-	for _, name := range [...]string{
-		"command", "cmd", "script", "file_path", "notebook_path", "pattern", "path", "url", "query", "prompt", "description",
-	} {
-		value := args.member(name)
-		switch {
-		case value == nil:
-		case value.kind == '[':
-			words := make([]string, len(value.children))
-			for i := range value.children {
-				words[i] = value.children[i].jsString()
-			}
-			return strings.Join(words, " "), true
-		case value.stringValue() != "":
-			return value.text, true
+// firstText returns the first text among the arguments of a tool call, which may be a list of words.
+func firstText(arguments *jsonValue) string {
+	if arguments == nil || arguments.kind != '{' {
+		return ""
+	}
+	for i := range arguments.children {
+		words := []jsonValue{arguments.children[i]}
+		if words[0].kind == '[' {
+			words = words[0].children
+		}
+		texts := make([]string, len(words))
+		isText := true
+		for j := range words {
+			texts[j] = words[j].text
+			isText = isText && words[j].kind == '"'
+		}
+		if text := strings.Join(texts, " "); isText && text != "" {
+			return text
 		}
 	}
-	return "", false
+	return ""
 }
 
 // IndexText appends every text of e that a term can match, folded and each followed by a line

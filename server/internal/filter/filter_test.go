@@ -188,7 +188,7 @@ func TestMatch_ProbeExcludesNoMatch(t *testing.T) {
 		{"skill", `{"a":"SKILL"}`, true},
 		{"diyar", `{"a":"DİYAR dİyar diyar"}`, true},
 		{"infinity", `{"a":1e999}`, true},
-		{"object", `{"tool_input":{"command":[{},"x"]}}`, true},
+		{"object", `{"tool_input":{"command":[{},"x"]}}`, false},
 		{"true", `{"a":true}`, true},
 		{"/nee+dles?/", `{"a":"NEEEDLE"}`, true},
 		{"command:*needle*", `{"tool_input":{"command":"a needle b"}}`, true},

@@ -233,24 +233,6 @@ func (v *jsonValue) stringValue() string {
 	return v.text
 }
 
-// jsString returns what JavaScript's String(v) returns.
-func (v *jsonValue) jsString() string {
-	switch v.kind {
-	case '{':
-		return "[object Object]"
-	case '[':
-		parts := make([]string, len(v.children))
-		for i := range v.children {
-			if v.children[i].kind != 'n' {
-				parts[i] = v.children[i].jsString()
-			}
-		}
-		return strings.Join(parts, ",")
-	default:
-		return v.text
-	}
-}
-
 // jsNumber formats a JSON number as JavaScript does.
 func jsNumber(text string) string {
 	if len(text) < 16 && text[0] != '-' && strings.Trim(text, "0123456789") == "" {

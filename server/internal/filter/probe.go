@@ -15,9 +15,9 @@ type probe struct {
 // byRarity has the letters of English text and code, rarest first.
 const byRarity = "qzjxkvwybghfumpdclosrnatie"
 
-// generated are the texts that a stored value can have without their letters: JavaScript's
-// forms of an object and of a huge number.
-const generated = "object infinity"
+// generated is the text that a stored value can have without its letters: JavaScript's form of a huge
+// number.
+const generated = "infinity"
 
 // minProbe is the length below which a probe would be in almost every event.
 const minProbe = 3

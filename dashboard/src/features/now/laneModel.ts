@@ -1,7 +1,7 @@
 import { freezeOf } from '../../lib/stream/freezes'
 import type { Freeze } from '../../lib/api/schema'
 import { TEST_APP, agentState, type AgentRequests, type AgentState } from '../../lib/stream/agents'
-import { isPrompt, isImport, isTelemetry, mainArgument, receivedAt } from '../../lib/stream/eventView'
+import { isPrompt, isImport, isTelemetry, firstText, receivedAt } from '../../lib/stream/eventView'
 import { toolOf } from '../../lib/stream/eventText'
 import type { NowLane, NowReport, NowStep } from '../../lib/api/schema'
 import type { Event } from '../../lib/api/types'
@@ -134,7 +134,7 @@ function useIdOf(e: Event): string | undefined {
 /** The call as one line, nearly as the hub puts it in the next report. */
 function stepText(e: Event): string {
   const tool = toolOf(e) ?? ''
-  const argument = (mainArgument(e.payload.tool_input) ?? '').replaceAll(/\s+/g, ' ')
+  const argument = (firstText(e.payload.tool_input) ?? '').replaceAll(/\s+/g, ' ')
   const { cwd } = e.payload
   const path =
     typeof cwd === 'string' && argument.startsWith(cwd + '/') ? argument.slice(cwd.length + 1) : argument

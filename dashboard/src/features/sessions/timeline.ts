@@ -1,6 +1,5 @@
 import {
   receivedAt,
-  mainArgument,
   isPrompt,
   isTelemetry,
   summaryWithoutTool,
@@ -386,8 +385,8 @@ export class Session {
     const candidates = [...this.openCalls].filter(
       (b) => b.lane === lane && b.tool === tool && !toolUseIdOf(b.event),
     )
-    const argument = mainArgument(e.payload.tool_input)
-    return candidates.find((b) => mainArgument(b.event.payload.tool_input) === argument) ?? candidates[0]
+    const input = JSON.stringify(e.payload.tool_input)
+    return candidates.find((b) => JSON.stringify(b.event.payload.tool_input) === input) ?? candidates[0]
   }
 
   /** Adds a call whose start was not reported. */

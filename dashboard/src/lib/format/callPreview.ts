@@ -1,4 +1,4 @@
-import { mainArgument } from '../stream/eventView'
+import { firstText } from '../stream/eventView'
 import type { Event, Json, JsonObject } from '../api/types'
 import { requestText } from './text'
 
@@ -170,6 +170,6 @@ export function callSummary(e: Event, edited?: Record<string, unknown>): string 
 function summaryParts(e: Event, edited?: Json): string[] {
   const call = e.humanInTheLoop?.toolCall
   const tool = call?.name ?? e.tool_name ?? text(e.payload.tool_name)
-  const mainLine = mainArgument(edited ?? callArguments(e))?.replace(/\s+/g, ' ')
+  const mainLine = firstText(edited ?? callArguments(e))?.replace(/\s+/g, ' ')
   return [tool, mainLine].filter((part): part is string => part !== undefined && part !== '')
 }

@@ -47,26 +47,14 @@ export function eventStyle(e: Event): EventStyle {
 const str = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** The most informative argument of a tool call, such as the command. */
-export function mainArgument(args: Json | undefined): string | undefined {
+/** The first text among the arguments of a tool call, which may be a list of words, for lines that report it. */
+export function firstText(args: Json | undefined): string | undefined {
   if (args === null || typeof args !== 'object' || Array.isArray(args)) return undefined
-  for (const name of [
-    'command',
-    'cmd',
-    'script',
-    'file_path',
-    'notebook_path',
-    'pattern',
-    'path',
-    'url',
-    'query',
-    'prompt',
-    'description',
-  ]) {
-    const value = args[name]
-    if (Array.isArray(value)) return value.map(String).join(' ')
-    const text = str(value)
-    if (text) return text
+  for (const value of Object.values(args)) {
+    const line = str(
+      Array.isArray(value) && value.every((v) => typeof v === 'string') ? value.join(' ') : value,
+    )
+    if (line !== undefined) return line
   }
   return undefined
 }
@@ -78,7 +66,7 @@ export function summaryLine(e: Event): string {
     str(e.summary) ??
     str(e.humanInTheLoop?.question) ??
     str(e.error) ??
-    mainArgument(payload.tool_input) ??
+    firstText(payload.tool_input) ??
     str(payload.prompt) ??
     str(payload.message) ??
     str(payload.error) ??
