@@ -1,4 +1,5 @@
 import type { Page } from '@playwright/test'
+import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
 import { choose, detail, expect, openAt, pauseClock, row, pressKeyAtNext, test } from './fixtures.ts'
 
 const bash = (command: string, more = {}) => ({ toolCall: { name: 'Bash', arguments: { command }, ...more } })
@@ -37,6 +38,37 @@ test.describe('Request detail', () => {
       await expect(detail(page, id).getByTestId('ran-anyway')).toHaveCount(key === 'a' ? 0 : 1)
     })
   }
+
+  test('names and marks what of a call can’t be read', async ({ page, hub, agent }) => {
+    const hidden = await agent.ask(hub, bash('ls 😀 && $TOOL --all'))
+    const plain = await agent.ask(hub, bash('ls 😀 && make --all'))
+    const list = { toolCall: { name: 'shell', arguments: { command: ['sh', '-c', 'git push; $(get it)'] } } }
+    const { id: words } = await agent.ask(hub, list)
+    await openAt(page, hub)
+    await choose(page, hidden.id)
+    const card = detail(page, hidden.id)
+    await expect(card.getByTestId('unread')).toHaveText(
+      /^\s*This call can’t be read completely: the program is known only at run time\.\s*$/,
+    )
+    await expect(card.locator('.call-preview mark')).toHaveText('$TOOL')
+    await expect(card.locator('.call-preview .program')).toHaveText(['ls', '$TOOL'])
+    for (const width of [1360, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      await expect(card.getByTestId('unread')).toBeVisible()
+      expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0)
+      expect.soft(await accessibilityViolations(page), `at ${width} px`).toEqual([])
+    }
+    await page.setViewportSize({ width: 1360, height: 800 })
+    await page.goto(`${hub.url}/inbox/${words}`)
+    await expect(detail(page, words).locator('.call-preview code')).toHaveText("sh -c 'git push; $(get it)'")
+    await expect(detail(page, words).getByTestId('unread')).toBeVisible()
+    const marked = detail(page, words).locator('.call-preview mark[title*="known only at run time"]')
+    expect((await marked.allTextContents()).join('')).toBe('$(get it)')
+    await expect(detail(page, words).locator('.call-preview .program')).toContainText(['sh', 'git', 'get'])
+    await page.goto(`${hub.url}/inbox/${plain.id}`)
+    await expect(detail(page, plain.id).locator('.call-preview .program')).toHaveText(['ls', 'make'])
+    await expect(detail(page, plain.id).getByTestId('unread')).toHaveCount(0)
+  })
 
   test('shows that the same call was denied before, with the reason', async ({ page, hub, agent }) => {
     const denied: number[] = []

@@ -1,3 +1,4 @@
+import type { CallView } from '../lib/api/schema'
 import type { Event, HumanInTheLoop, Status } from '../lib/api/types'
 
 /** An event as sent by the hub. */
@@ -25,6 +26,14 @@ export function aRequest(
     humanInTheLoopStatus: { status: 'pending', revision: 1, ...status },
   })
 }
+
+/** The hub's reading of a call with a command line in its argument command. */
+export const commandView: CallView = { lines: [{ at: '/command', shell: 'sh' }] }
+
+/** The hub's reading of a call that writes the file in an argument. */
+export const fileView = (name: string, path = '/w/a'): CallView => ({
+  files: [{ at: '/' + name, path, op: 'write' }],
+})
 
 /** A promise with its resolve and reject functions. */
 export function deferred<T>() {

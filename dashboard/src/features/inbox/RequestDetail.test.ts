@@ -3,7 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { shortcuts } from '../../lib/stream/liveState.svelte'
 import { toRequest, type Request } from '../../lib/stream/requests'
 import { settings } from '../../lib/page/settings.svelte'
-import { aRequest, anEvent } from '../../testing/factories'
+import type { CallView } from '../../lib/api/schema'
+import { aRequest, anEvent, commandView } from '../../testing/factories'
 import type { HumanInTheLoop, QuestionContext, Response, Status } from '../../lib/api/types'
 import RequestDetail from './RequestDetail.svelte'
 import { lazyBundle } from './lazyBundle.svelte'
@@ -386,6 +387,33 @@ describe('Risk', () => {
       expect(risk).toContain(part)
   })
 
+  it('names the parts that can’t be read, and marks them and the programs', () => {
+    const unread = { at: '/command', from: 8, to: 13, reason: 'the program is known only at run time' }
+    const view: CallView = {
+      ...commandView,
+      commands: [
+        { at: '/command', to: 4, program: 'echo' },
+        { at: '/command', from: 8, to: 13, program: '…' },
+      ],
+      unread: [
+        unread,
+        { ...unread, from: 15, to: 20 },
+        { at: '/mode', reason: 'the argument mode is there twice' },
+      ],
+      omitted: 3,
+    }
+    const args = { command: 'echo 😀;$TOOL; $TOOL', mode: 'x' }
+    show({ toolCall: { name: 'Bash', arguments: args } }, { view })
+    const preview = screen.getByLabelText('What will happen')
+    expect(screen.getByTestId('unread').textContent.trim()).toBe(
+      'This call can’t be read completely: the program is known only at run time; the argument mode is there twice. 3 more parts are not marked.',
+    )
+    const texts = (selector: string) => [...preview.querySelectorAll(selector)].map((m) => m.textContent)
+    expect(texts('mark')).toEqual(['$TOOL', '$TOOL', 'x'])
+    expect(texts('.program')).toEqual(['echo', '$TOOL'])
+    expect(preview.querySelector('code')?.textContent).toBe(args.command)
+  })
+
   it.each<[string, Partial<Status>]>([
     ['with findings', { risk: 'critical', findings: [...findings] }],
     ['without findings', {}],
@@ -461,7 +489,7 @@ describe('Recent activity', () => {
 describe('Long call', () => {
   it('is truncated with a note, and not approved before it is shown in full', async () => {
     const command = 'echo ok\n'.repeat(9000) + 'rm -rf ~'
-    show({ toolCall: { name: 'Bash', arguments: { command } } })
+    show({ toolCall: { name: 'Bash', arguments: { command } } }, { view: commandView })
     const preview = screen.getByLabelText('What will happen')
     expect(preview.textContent).not.toContain('rm -rf ~')
     expect(preview.textContent).toContain('Showing the first')

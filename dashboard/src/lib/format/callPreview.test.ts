@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { aRequest } from '../../testing/factories'
+import { aRequest, commandView, fileView } from '../../testing/factories'
 import { fileChanges, diffLines, pairLines, parseDiff, parsePatch, diffWords } from '../ui/diff'
+import type { CallView } from '../api/schema'
 import type { Event } from '../api/types'
 import { callPreview } from './callPreview'
 
 const changed = (e: Event) => fileChanges(callPreview(e)?.changes ?? [])
-const call = (name: string, args: never) => aRequest(1, { toolCall: { name, arguments: args } })
+const call = (name: string, args: never, view: CallView = {}) =>
+  aRequest(1, { toolCall: { name, arguments: args } }, { view })
 
 describe('callPreview', () => {
   it('finds arguments that the question refers to', () => {
@@ -21,27 +23,96 @@ describe('callPreview', () => {
 
   it('contains the whole command and the other arguments', () => {
     const command = 'cd / && \\\n\n\n\n  rm -rf x # ' + 'y'.repeat(9000)
-    const preview = callPreview(call('Bash', { command, timeout: 5, cwd: '/tmp' } as never))
-    expect(preview?.command).toBe(command)
+    const preview = callPreview(call('Bash', { command, timeout: 5, cwd: '/tmp' } as never, commandView))
+    expect(preview?.commands).toEqual([
+      { text: command, at: '/command', parts: [{ at: '/command', from: 0, length: command.length }] },
+    ])
     expect(preview?.rest).toEqual([
       ['timeout', 5],
       ['cwd', '/tmp'],
     ])
   })
 
-  it('joins a command list with quoting', () => {
-    expect(callPreview(call('Shell', { command: ['rm', '-rf', 'a b', "it's"] } as never))?.command).toBe(
-      `rm -rf 'a b' 'it'\\''s'`,
-    )
+  it('guesses no command and no file without the hub’s reading', () => {
+    const args = { command: 'ls', file_path: 'a', old_string: 'x', new_string: 'y' }
+    const preview = callPreview(aRequest(1, { toolCall: { name: 'Bash', arguments: args } }))
+    expect(preview).toMatchObject({ commands: [], changes: [] })
+    expect(preview?.rest).toEqual(Object.entries(args))
+  })
+
+  it.each<[string, object, CallView['lines'], string[], string[]]>([
+    [
+      'a list of words',
+      { command: ['rm', 'a b'] },
+      [{ at: '/command', shell: 'sh', text: "rm 'a b'" }],
+      ["rm 'a b'"],
+      [],
+    ],
+    [
+      'a list of lines',
+      { commands: ['ls', 'pwd'] },
+      [
+        { at: '/commands/0', shell: 'sh' },
+        { at: '/commands/1', shell: 'sh' },
+      ],
+      ['ls', 'pwd'],
+      [],
+    ],
+    [
+      'a line and operands',
+      { command: 'npm', args: ['i'] },
+      [{ at: '/command', shell: 'sh', text: 'npm i' }],
+      ['npm i'],
+      ['command', 'args'],
+    ],
+    [
+      'equal names',
+      { command: './evil.sh' },
+      [
+        { at: '/command', shell: 'sh', text: 'ls' },
+        { at: '/command', shell: 'sh', text: './evil.sh' },
+      ],
+      ['ls', './evil.sh'],
+      ['command'],
+    ],
+    [
+      'JSON in a text',
+      { arguments: '{"cmd":"id"}' },
+      [{ at: '/arguments', shell: 'sh', text: 'id' }],
+      ['id'],
+      ['arguments'],
+    ],
+    ['a name with a slash', { 'a/b': 'ls' }, [{ at: '/a~1b', shell: 'sh' }], ['ls'], []],
+    ['a line that was left out', { command: ['ls'] }, [{ at: '/command', shell: 'sh' }], [], ['command']],
+  ])('shows %s', (_, args, lines, commands, rest) => {
+    const preview = callPreview(call('X', args as never, { lines }))
+    expect(preview?.commands.map(({ text }) => text)).toEqual(commands)
+    expect(preview?.rest.map(([name]) => name)).toEqual(rest)
+  })
+
+  it('finds the words of a list in its line', () => {
+    const command = ['sh', '-c', "it's", 'sh', 3, 'a b']
+    const lines: CallView['lines'] = [{ at: '/command', shell: 'sh', text: `sh -c 'it'\\''s' sh 3 'a b'` }]
+    const [line] = callPreview(call('X', { command } as never, { lines }))?.commands ?? []
+    expect(line?.parts.map(({ at, from, length }) => [at, line.text.slice(from, from + length)])).toEqual([
+      ['/command/0', 'sh'],
+      ['/command/1', '-c'],
+      ['/command/3', 'sh'],
+      ['/command/5', 'a b'],
+    ])
   })
 
   it('recognizes the file changes of known tools', () => {
-    const edit = call('Edit', {
-      file_path: 'a.go',
-      old_string: 'x\ny',
-      new_string: 'x\nz',
-      replace_all: true,
-    } as never)
+    const edit = call(
+      'Edit',
+      {
+        file_path: 'a.go',
+        old_string: 'x\ny',
+        new_string: 'x\nz',
+        replace_all: true,
+      } as never,
+      fileView('file_path'),
+    )
     expect(changed(edit)).toEqual([
       {
         file: 'a.go',
@@ -54,43 +125,57 @@ describe('callPreview', () => {
       },
     ])
     expect(callPreview(edit)?.rest).toEqual([['replace_all', true]])
-    const write = changed(call('Write', { file_path: 'b', content: '1\n2\n' } as never))
+    const write = changed(
+      call('Write', { file_path: 'b', content: '1\n2\n' } as never, fileView('file_path')),
+    )
     expect(write[0]?.lines.map((l) => l.kind)).toEqual(['add', 'add'])
     const many = changed(
-      call('MultiEdit', {
-        file_path: 'c',
-        edits: [
-          { old_string: 'a', new_string: 'b' },
-          { old_string: 'c', new_string: 'd', replace_all: true },
-        ],
-      } as never),
+      call(
+        'MultiEdit',
+        {
+          file_path: 'c',
+          edits: [
+            { old_string: 'a', new_string: 'b' },
+            { old_string: 'c', new_string: 'd', replace_all: true },
+          ],
+        } as never,
+        fileView('file_path'),
+      ),
     )
     expect(many.map((c) => [c.at, c.note])).toEqual([
       ['/edits/0/new_string', undefined],
       ['/edits/1/new_string', 'every occurrence'],
     ])
-    const cell = call('NotebookEdit', {
-      notebook_path: 'n.ipynb',
-      cell_id: 'c3',
-      new_source: 'x = 1',
-    } as never)
+    const cell = call(
+      'NotebookEdit',
+      {
+        notebook_path: 'n.ipynb',
+        cell_id: 'c3',
+        new_source: 'x = 1',
+      } as never,
+      fileView('notebook_path'),
+    )
     expect(changed(cell)).toMatchObject([{ file: 'n.ipynb', note: 'replaces the source of cell c3' }])
     expect(callPreview(cell)?.rest).toEqual([['cell_id', 'c3']])
   })
 
   it('recognizes a patch, alone or inside a command', () => {
     const patch = '*** Begin Patch\n*** Update File: a.go\n@@ f\n x\n-old\n+new\n*** End Patch\n'
-    const forms = [{ input: patch }, { command: ['apply_patch', patch] }]
-    for (const args of forms) {
-      const e = call('apply_patch', args as never)
-      expect(callPreview(e)?.command).toBeUndefined()
+    const list: CallView = { lines: [{ at: '/command', shell: 'sh', text: 'apply_patch …' }] }
+    const forms = [[{ input: patch }], [{ command: ['apply_patch', patch] }, list]] as const
+    for (const [args, view] of forms) {
+      const e = call('apply_patch', args as never, view)
+      expect(callPreview(e)?.commands).toEqual([])
       expect(callPreview(e)?.rest).toEqual([])
       const file = changed(e).find((c) => c.file === 'a.go')
       expect(file?.lines.map((l) => l.kind)).toEqual(['head', 'head', 'head', 'same', 'del', 'add', 'head'])
       expect(changed(e)).toHaveLength(1)
     }
-    const patchAndCommand = call('shell', { command: ['apply_patch', patch, '&& rm -rf x'] } as never)
-    expect(callPreview(patchAndCommand)?.command).toContain('rm -rf x')
+    const lines: CallView['lines'] = [{ at: '/command', shell: 'sh', text: 'apply_patch … && rm -rf x' }]
+    const args = { command: ['apply_patch', patch, '&& rm -rf x'] }
+    expect(callPreview(call('shell', args as never, { lines }))?.commands[0]?.text).toContain('rm -rf x')
+    const typed = callPreview(call('Bash', { command: patch } as never, commandView))
+    expect(typed?.commands).toMatchObject([{ text: patch, at: '/command' }])
   })
 
   it('shows edits it does not fully recognize as arguments', () => {
@@ -107,7 +192,13 @@ describe('callPreview', () => {
   it('falls back to the payload of a hook without toolCall', () => {
     const e = aRequest(1)
     e.payload = { tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: '/src' }
-    expect(callPreview(e)).toMatchObject({ tool: 'Bash', command: 'ls', cwd: '/src' })
+    const commands = [{ text: 'ls', at: '/command' }]
+    expect(callPreview(e, commandView)).toMatchObject({ tool: 'Bash', commands, cwd: '/src' })
+    e.payload = { toolName: 'bash', toolArgs: '{"command":"ls"}' }
+    expect(callPreview(e, { lines: [{ shell: 'sh', text: 'ls' }] })).toMatchObject({
+      commands: [{ text: 'ls', at: '' }],
+      rest: [['argument', '{"command":"ls"}']],
+    })
   })
 
   it('is undefined for a question without a call', () => {

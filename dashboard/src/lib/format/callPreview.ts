@@ -1,4 +1,5 @@
 import { firstText } from '../stream/eventView'
+import type { CallView } from '../api/schema'
 import type { Event, Json, JsonObject } from '../api/types'
 import { requestText } from './text'
 
@@ -7,17 +8,31 @@ export interface CallPreview {
   tool: string
   /** The call's arguments, for the raw view and for editing. */
   args: Json | undefined
-  /** The full command line. */
-  command?: string
+  /** What the hub reads in the call; undefined if it has not read it. */
+  view?: CallView
+  /** The command lines. */
+  commands: CommandLine[]
   /** The plan to approve, as Markdown. */
   plan?: string
   /** File changes. */
   changes: ChangeSource[]
   /** All other arguments. */
   rest: [name: string, value: Json][]
-  /** JSON pointer of the command in the arguments. */
-  commandAt?: string
   cwd?: string
+}
+
+/** A command line at a JSON pointer into the arguments, and the texts of the arguments that it consists of. */
+export interface CommandLine {
+  text: string
+  at: string
+  parts: TextPart[]
+}
+
+/** Where the text at a JSON pointer starts in a longer text. */
+export interface TextPart {
+  at: string
+  from: number
+  length: number
 }
 
 /** A file change as the call contains it; fileChanges turns it into lines. */
@@ -34,10 +49,15 @@ const text = (v: Json | undefined): string | undefined => (typeof v === 'string'
 /** The arguments of a request's call. Large ones are in the payload, at the JSON Pointer argumentsRef. */
 function callArguments(e: Event): Json | undefined {
   const call = e.humanInTheLoop?.toolCall
-  if (!call) return e.payload.tool_input
-  if (call.arguments !== undefined || !call.argumentsRef) return call.arguments
-  let value: Json | undefined = e.payload
-  for (const step of call.argumentsRef.split('/').slice(1)) {
+  if (!call) return Object.hasOwn(e.payload, 'tool_input') ? e.payload.tool_input : e.payload.toolArgs
+  return call.arguments !== undefined || !call.argumentsRef
+    ? call.arguments
+    : valueAt(e.payload, call.argumentsRef)
+}
+
+/** The value at a JSON pointer. */
+function valueAt(value: Json | undefined, pointer: string): Json | undefined {
+  for (const step of pointer.split('/').slice(1)) {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
     const at: object | undefined = value !== null && typeof value === 'object' ? value : undefined
     value = at && Object.hasOwn(at, name) ? (at as JsonObject)[name] : undefined
@@ -45,11 +65,15 @@ function callArguments(e: Event): Json | undefined {
   return value
 }
 
+/** The JSON pointer of an argument. */
+export const pointerOf = (name: string): string => '/' + name.replaceAll('~', '~0').replaceAll('/', '~1')
+
 /**
  * Extracts the call behind a request, from toolCall or from the payload of the hook.
- * undefined if the question has no call.
+ * undefined if the question has no call. view: the hub's reading of it, without which nothing but
+ * arguments is shown.
  */
-export function callPreview(e: Event): CallPreview | undefined {
+export function callPreview(e: Event, view = e.humanInTheLoopStatus?.view): CallPreview | undefined {
   const context = e.humanInTheLoop?.context
   const call = e.humanInTheLoop?.toolCall
   // The arguments of a tool that only asks are the questions themselves.
@@ -61,51 +85,75 @@ export function callPreview(e: Event): CallPreview | undefined {
   const preview: CallPreview = {
     tool: tool ?? '',
     args,
+    view,
+    commands: [],
     changes,
     rest: [],
     cwd: context?.cwd ?? text(e.payload.cwd),
   }
-  if (isObject(args)) readArguments(preview, args)
+  const used = isObject(args) ? readArguments(preview, args) : new Set()
+  for (const { at = '', text: joined } of view?.lines ?? []) {
+    const value = valueAt(args, at)
+    const line = joined ?? text(value)
+    const isPatch = preview.changes.some((c) => c.kind === 'patch' && c.at === at + '/1')
+    if (line !== undefined && !isPatch)
+      preview.commands.push({
+        text: line,
+        at,
+        parts: joined === undefined ? [wholePart(at, line)] : wordParts(line, value, at),
+      })
+  }
+  if (isObject(args))
+    preview.rest = Object.entries(args).filter(
+      ([name, value]) => !used.has(name) && !isCommand(value, pointerOf(name), view),
+    )
   else if (args !== undefined && args !== null) preview.rest.push(['argument', args])
   return preview
 }
 
-function readArguments(preview: CallPreview, args: JsonObject): void {
-  const used = new Set<string>()
+export const wholePart = (at: string, { length }: string): TextPart => ({ at, from: 0, length })
+
+/** The words of a list in the line that they make. Words that are escaped in it have no place. */
+function wordParts(line: string, list: Json | undefined, at: string): TextPart[] {
+  let end = 0
+  return (Array.isArray(list) ? list : []).flatMap((word, i) => {
+    const from = typeof word === 'string' ? line.indexOf(word, end) : -1
+    if (from < 0) return []
+    const part = { ...wholePart(`${at}/${i}`, String(word)), from }
+    end = from + part.length
+    return [part]
+  })
+}
+
+/** Whether an argument is nothing but command lines, or the words of one. */
+function isCommand(value: Json, at: string, view: CallView | undefined): boolean {
+  const lines = view?.lines?.filter((line) => (line.at ?? '') === at) ?? []
+  if (!Array.isArray(value)) return typeof value === 'string' && lines.some((line) => line.text === undefined)
+  if (lines.some((line) => line.text !== undefined)) return value.every((word) => typeof word === 'string')
+  return value.length > 0 && value.every((item, i) => isCommand(item, `${at}/${i}`, view))
+}
+
+/** Reads the plan and the file changes. Returns the arguments that they show. */
+function readArguments(preview: CallPreview, args: JsonObject): Set<string> {
   const plan = text(args.plan)
   if (/^exit_?plan_?mode$/i.test(preview.tool) && plan?.trim()) {
     preview.plan = plan
-    used.add('plan')
+    return new Set(['plan'])
   }
-  if (preview.changes.length === 0) for (const name of readEdits(preview, args)) used.add(name)
-  for (const name of ['command', 'cmd', 'script']) {
-    const value = args[name]
-    if (preview.command !== undefined || used.has(name)) continue
-    if (typeof value !== 'string' && !(Array.isArray(value) && value.every((v) => typeof v === 'string')))
-      continue
-    preview.command = Array.isArray(value) ? value.map(quoteArg).join(' ') : value
-    preview.commandAt = '/' + name
-    used.add(name)
-  }
-  preview.rest = Object.entries(args).filter(([name]) => !used.has(name))
-}
-
-/** Quotes one argument of a command list for display as a command line. */
-function quoteArg(word: Json): string {
-  const s = String(word)
-  return /^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replaceAll("'", `'\\''`)}'`
+  return new Set(preview.changes.length === 0 && preview.view ? readEdits(preview, args, preview.view) : [])
 }
 
 /** Adds the file edits to the preview. Returns the names of the arguments it used. */
-function readEdits(preview: CallPreview, args: JsonObject): string[] {
-  const named = ['file_path', 'path', 'notebook_path'].find((name) => text(args[name]) !== undefined)
-  const file = named && text(args[named])
-  const shown = (...names: string[]) => (named ? [named, ...names] : names)
-  const patch = findPatch(args)
+function readEdits(preview: CallPreview, args: JsonObject, view: CallView): string[] {
+  const patch = findPatch(args, view)
   if (patch) {
     preview.changes.push({ kind: 'patch', ...patch })
     return [patch.at.split('/')[1] ?? '']
   }
+  const target = view.files?.find(({ op, to }) => (op === 'write' || op === 'use') && to === undefined)
+  const named = Object.keys(args).find((name) => pointerOf(name) === target?.at && text(args[name]))
+  const file = named === undefined ? target?.path : text(args[named])
+  const shown = (...names: string[]) => (named === undefined ? names : [named, ...names])
   const before = text(args.old_string)
   const after = text(args.new_string)
   if (before !== undefined && after !== undefined) {
@@ -139,16 +187,16 @@ function cellNote(args: JsonObject): string {
 
 const PATCH = '*** Begin Patch'
 
-/** Finds an apply_patch patch in a separate argument or inside the command. */
-function findPatch(args: JsonObject): { text: string; at: string } | undefined {
-  for (const name of ['input', 'patch']) {
-    const value = text(args[name])
-    if (value?.trimStart().startsWith(PATCH)) return { text: value, at: '/' + name }
+/** Finds an apply_patch patch: an argument that is no command line, or the only word of the command apply_patch. */
+function findPatch(args: JsonObject, view: CallView): { text: string; at: string } | undefined {
+  for (const [name, value] of Object.entries(args)) {
+    const inWords = Array.isArray(value) && value.length === 2 && value[0] === 'apply_patch'
+    const patch = text(inWords ? value[1] : value)
+    if (!patch?.trimStart().startsWith(PATCH)) continue
+    if (inWords) return { text: patch, at: pointerOf(name) + '/1' }
+    if (!view.lines?.some(({ at }) => at === pointerOf(name))) return { text: patch, at: pointerOf(name) }
   }
-  const { command } = args
-  if (!Array.isArray(command) || command.length !== 2 || command[0] !== 'apply_patch') return undefined
-  const patch = text(command[1])
-  return patch?.trimStart().startsWith(PATCH) ? { text: patch, at: '/command/1' } : undefined
+  return undefined
 }
 
 function isEdit(v: Json): v is JsonObject & { old_string: string; new_string: string } {

@@ -1,7 +1,7 @@
 import { cleanup, render } from '@testing-library/svelte'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { toRequest, type Request } from '../stream/requests'
-import { aRequest } from '../../testing/factories'
+import { aRequest, commandView } from '../../testing/factories'
 import type { RuleDraft, RulePreview } from '../api/types'
 import { me } from '../api/currentUser.svelte'
 import RuleForm from './RuleForm.svelte'
@@ -28,7 +28,7 @@ describe('RuleForm', () => {
   })
   const open = async (command: string) => {
     const call = { name: 'Bash', arguments: { command } }
-    const request = toRequest(aRequest(7, { toolCall: call })) as Request
+    const request = toRequest(aRequest(7, { toolCall: call }, { view: commandView })) as Request
     const close = () => undefined
     me.identity = {
       name: 'ada',

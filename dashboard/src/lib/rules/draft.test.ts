@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { toRequest, type Request } from '../stream/requests'
-import { aRequest } from '../../testing/factories'
+import { aRequest, commandView } from '../../testing/factories'
 import type { HumanInTheLoop, Status } from '../api/types'
 import {
   suggestConditions,
+  isCommandClause,
   restrictToExact,
   sessionDenial,
   toRuleDraft,
@@ -42,7 +43,7 @@ describe('ruleBlocker', () => {
 
 describe('suggestConditions', () => {
   const of = (args: Parameters<typeof suggestConditions>[0]) =>
-    suggestConditions(args).map(({ argument, is, value, on }) => [argument, is, value, on])
+    suggestConditions(args, commandView).map(({ argument, is, value, on }) => [argument, is, value, on])
 
   it.each([
     [{ command: 'npm test -- --watch' }, [['command', 'starts_with', 'npm test', true]]],
@@ -60,6 +61,7 @@ describe('suggestConditions', () => {
         ['urgent', 'equals', 'false', false],
       ],
     ],
+    [{ cmd: 'ls -l' }, [['cmd', 'equals', 'ls -l', true]]],
     [{ to: { name: 'Ann' }, list: [1] }, [['to.name', 'equals', 'Ann', true]]],
     [null, []],
     [undefined, []],
@@ -67,8 +69,14 @@ describe('suggestConditions', () => {
   ])('%j', (args, clauses) => expect(of(args)).toEqual(clauses))
 
   it('suggests only operators of the argument’s type', () => {
-    for (const clause of suggestConditions({ a: 'x', b: 1, c: true, d: '/a/b', command: 'ls' }))
+    for (const clause of suggestConditions({ a: 'x', b: 1, c: true, d: '/a/b', command: 'ls' }, commandView))
       expect(comparisons[clause.kind].map(([is]) => is)).toContain(clause.is)
+  })
+  it('takes the command from the hub’s reading', () => {
+    const view = { lines: [{ at: '/input/CommandLine', shell: 'sh' } as const] }
+    const [clause] = suggestConditions({ input: { CommandLine: 'npm test -- --watch' } }, view)
+    expect(clause).toMatchObject({ argument: 'input.CommandLine', is: 'starts_with', value: 'npm test' })
+    expect(clause && isCommandClause(clause)).toBe(true)
   })
   it('uses the exact values and at most the hub’s number of conditions', () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, i]))

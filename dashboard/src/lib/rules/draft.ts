@@ -1,6 +1,6 @@
-import { callPreview } from '../format/callPreview'
+import { callPreview, pointerOf } from '../format/callPreview'
 import type { Request } from '../stream/requests'
-import type { Condition } from '../api/schema'
+import type { CallView, Condition } from '../api/schema'
 import type { Json, RuleDraft, RulePreview } from '../api/types'
 import { rulesText } from './text'
 
@@ -27,6 +27,8 @@ export interface ConditionDraft {
   options?: string
   /** The person added it, so its argument can be changed. */
   added?: boolean
+  /** The hub reads its argument as a command line. */
+  isCommand?: boolean
 }
 
 /** The durations of a rule in seconds; 0 means until it is revoked. */
@@ -83,7 +85,6 @@ export function listArguments(args: Json | undefined, prefix = ''): [string, str
   })
 }
 
-const COMMAND = /^(command|cmd|script)$/
 const LONGEST = 200
 
 /** The program and its subcommand: "npm test" for "npm test -- --watch". */
@@ -98,7 +99,11 @@ const isPath = (text: string) => /^(\/|~\/|\.{1,2}\/|[A-Za-z]:\\)/.test(text) &&
 /** The parent directory of a path. */
 const dirOf = (path: string) => path.slice(0, Math.max(path.lastIndexOf('/'), 0)) || '/'
 
-function suggestCondition(argument: string, value: string | number | boolean): ConditionDraft {
+function suggestCondition(
+  argument: string,
+  value: string | number | boolean,
+  isCommand: boolean,
+): ConditionDraft {
   const here = String(value)
   if (typeof value === 'number')
     return { argument, is: 'at_most', value: here, kind: 'number', on: false, here }
@@ -112,21 +117,24 @@ function suggestCondition(argument: string, value: string | number | boolean): C
     on,
     here,
   })
-  if (COMMAND.test(argument)) return text('starts_with', commandPrefix(value), true)
+  if (isCommand) return { ...text('starts_with', commandPrefix(value), true), isCommand }
   if (isPath(value)) return text('under', dirOf(value), true)
   const [origin] = /^https?:\/\/[^/?#\s]+/.exec(value) ?? []
   if (origin) return text('starts_with', origin + '/', true)
   return text(value.length > LONGEST ? 'contains' : 'equals', value.slice(0, LONGEST), false)
 }
 
-/** Suggests a condition for each argument of a call. */
-export function suggestConditions(args: Json | undefined): ConditionDraft[] {
+/** Suggests a condition for each argument of a call. view: the hub's reading of it. */
+export function suggestConditions(args: Json | undefined, view?: CallView): ConditionDraft[] {
+  const commands = new Set(view?.lines?.map(({ at }) => at))
   // Free text varies between calls, so it makes no useful condition.
   const prose = /^(description|content|new_string|old_string|new_source|prompt|explanation|reason)$/
   const clauses = listArguments(args)
     .filter(([name]) => !prose.test(name))
     .slice(0, 20)
-    .map(([name, value]) => suggestCondition(name, value))
+    .map(([name, value]) =>
+      suggestCondition(name, value, commands.has(name.split('.').map(pointerOf).join(''))),
+    )
   const [first] = clauses
   if (first && !clauses.some((c) => c.on)) first.on = true
   return clauses
@@ -151,8 +159,8 @@ export function restrictToExact(c: RuleFormState, exact: RulePreview['exact']): 
   return ['call', 'when']
 }
 
-/** The condition is about a command line. */
-export const isCommandClause = (clause: ConditionDraft) => COMMAND.test(clause.argument)
+/** The condition is about a command line. All rules know it by the name command. */
+export const isCommandClause = (clause: ConditionDraft) => clause.isCommand || clause.argument === 'command'
 
 /** Why a condition is incomplete; undefined if it is valid. */
 export function validateCondition({ argument, kind, value }: ConditionDraft): string | undefined {

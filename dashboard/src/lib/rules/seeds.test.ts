@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anEvent, aRequest } from '../../testing/factories'
+import { anEvent, aRequest, commandView } from '../../testing/factories'
 import { v2PolicyLinePush } from '../api/schema.golden'
 import type { PolicyLine, Rule } from '../api/schema'
 import type { Problem } from '../api/types'
@@ -59,9 +59,11 @@ describe('Rule from a filter', () => {
 describe('Rule from a call', () => {
   it('takes over the call of a request', () => {
     const toolCall = { name: 'Bash', arguments: { command: 'npm test' } }
-    const request = toRequest(aRequest(7, { toolCall, context: { cwd: '/app' } })) as Request
+    const request = toRequest(
+      aRequest(7, { toolCall, context: { cwd: '/app' } }, { view: commandView }),
+    ) as Request
     const seed = seedFromRequest(request, 'deny')
-    expect(seed).toMatchObject({ from: 7, call: { command: 'npm test' } })
+    expect(seed).toMatchObject({ from: 7, call: { commands: [{ text: 'npm test' }] } })
     expect(seed.form).toMatchObject({
       target: 'hub',
       then: 'deny',
@@ -75,7 +77,7 @@ describe('Rule from a call', () => {
     const payload = { tool_name: 'Bash', tool_input: { command: 'git push' } }
     const seed = seedFromCall(anEvent(3, { payload }), v2PolicyLinePush as unknown as PolicyLine)
     expect(seed.from).toBeUndefined()
-    expect(seed.call?.command).toBe('git push')
+    expect(seed.call?.rest).toEqual([['command', 'git push']])
     expect(seed.form).toMatchObject({ target: 'file', then: 'ask', tool: 'Bash' })
     expect(seed.form.clauses[0]).toMatchObject({ argument: 'command', is: 'runs', value: 'git push' })
   })

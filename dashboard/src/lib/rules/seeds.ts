@@ -29,8 +29,8 @@ export const blankSeed = (): RuleSeed => ({ form: emptyForm() })
 
 /** A rule about calls such as the one of a request. */
 export function seedFromRequest(request: Request, then: 'allow' | 'deny'): RuleSeed {
-  const call = callPreview(request.event)
-  const clauses = suggestConditions(call?.args)
+  const call = callPreview(request.event, request.status.view)
+  const clauses = suggestConditions(call?.args, call?.view)
   const cwd = projectDirectory(request) ?? ''
   const form: RuleFormState = {
     ...emptyForm(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { splitByFindings, findingsWithin, type NumberedFinding } from './findingSpans'
+import { splitByFindings, findingsWithin, viewSpans, type NumberedFinding } from './findingSpans'
 
 const finding = (n: number, excerpt: string, risk: NumberedFinding['risk'] = 'high'): NumberedFinding => ({
   n,
@@ -48,6 +48,45 @@ describe('Finding spans', () => {
         expect(out.map((s) => s.text).join('')).toBe(texts.join(''))
       }),
     )
+  })
+
+  it('join what the hub read, without their numbers', () => {
+    const view = {
+      commands: [
+        { at: '/command', from: 5, to: 7 },
+        { at: '/other', to: 1 },
+      ],
+      unread: [{ at: '/command', from: 5, to: 9, reason: 'why' }],
+    }
+    const spans = viewSpans(view, '/command', [{ at: '/command', from: 0, length: 11 }])
+    const out = splitByFindings([{ text: '😀;  rm $x;', kind: 'k' }], [finding(1, 'rm $x')], spans)
+    expect(out.map((s) => [s.text, s.kind, s.risk, s.says, s.ends])).toEqual([
+      ['😀;  ', 'k', undefined, undefined, undefined],
+      ['rm', 'k program', 'high', 'Finding 1. why', undefined],
+      [' $', 'k', 'high', 'Finding 1. why', undefined],
+      ['x', 'k', 'high', 'Finding 1.', '1'],
+      [';', 'k', undefined, undefined, undefined],
+    ])
+  })
+
+  it('are moved to the words of a list', () => {
+    const view = {
+      commands: [{ at: '/command/0' }, { at: '/command/2', from: 4, to: 6 }, { at: '/command' }],
+      unread: [
+        { at: '/command/2', to: 2, reason: 'a' },
+        { at: '/command', reason: 'b' },
+      ],
+    }
+    const parts = [
+      { at: '/command/0', from: 0, length: 2 },
+      { at: '/command/2', from: 7, length: 6 },
+    ]
+    expect(viewSpans(view, '/command', parts).map((s) => s.slice(0, 2))).toEqual([
+      [0, 2],
+      [11, 13],
+      [7, 9],
+      [0, Infinity],
+    ])
   })
 
   it('belong to the argument that they refer to', () => {

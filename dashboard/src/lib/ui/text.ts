@@ -75,6 +75,8 @@ export const callText = {
   plan: 'Plan',
   hidden: (n: number) =>
     `Contains ${n === 1 ? 'one invisible character, shown as a box' : `${n} invisible characters, shown as boxes`}.`,
+  unread: (reasons: string[], omitted = 0) =>
+    `This call can’t be read completely: ${reasons.join('; ')}.${omitted > 0 ? ` ${omitted} more parts are not marked.` : ''}`,
   loadingPlan: 'Loading the plan…',
   comparing: 'Comparing…',
   compareFailed: 'The comparison did not load. Here is the unmodified call.',
