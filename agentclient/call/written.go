@@ -1,7 +1,9 @@
 package call
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
@@ -77,7 +79,9 @@ func isNumber(text string) bool { return text != "" && strings.Trim(text, "01234
 
 func (l *line) copies(from, to Word) {
 	if f := l.written(to); f != nil && path.Base(from.Text) != path.Base(to.Text) {
-		f.source = from
+		if f.source = from; !strings.Contains(from.Text, "/") {
+			f.source.Text = "./" + from.Text
+		}
 	}
 }
 
@@ -133,6 +137,9 @@ func (l *line) runsFiles(name string, cmd *Command) {
 	}
 	for _, w := range cmd.Words[1:] {
 		l.runsFile(w, program, cmd)
+		if w.Text += ".py"; name == "python" { // -m
+			l.runsFile(w, program, cmd)
+		}
 	}
 	for i := range cmd.Redirects {
 		if r := &cmd.Redirects[i]; r.Op == "<" {
@@ -145,6 +152,11 @@ func (l *line) runsFiles(name string, cmd *Command) {
 func (l *line) runsFile(file, program Word, by *Command) {
 	key := path.Base(file.Text)
 	f := l.c.written[key]
+	for _, name := range slices.Sorted(maps.Keys(l.c.written)) {
+		if matches, _ := path.Match(key, name); (matches && file.Pattern || key == "{}") && name != key {
+			l.runsFile(Word{Text: name, Span: file.Span}, program, by)
+		}
+	}
 	if f == nil {
 		if l.c.ran == nil {
 			l.c.ran = map[string]bool{}
