@@ -77,7 +77,7 @@ func (l *line) add(cmd Command) {
 		return
 	}
 	program := cmd.Words[0]
-	if program.Dynamic || program.Pattern && program.Text != "[" {
+	if program.Dynamic && !l.hasKnownName(program) || program.Pattern && program.Text != "[" {
 		l.unread(program.Span, "the program is known only at run time")
 		return
 	}
@@ -93,11 +93,25 @@ func (l *line) add(cmd Command) {
 		name == "shopt" && slices.Contains(texts(cmd.Words), "expand_aliases") {
 		l.unread(cmd.Span, "a builtin gives its words another meaning")
 	}
+	if has(codeRunners, name) || has(setters, name) {
+		clear(l.values) // the name may be the value of a variable, unlike those that were counted
+	}
 	l.operandFiles(name, &cmd)
 	l.changeDir(name, &cmd)
 	l.writes(name, &cmd)
 	l.runsFiles(name, &cmd)
 	l.runs(name, &cmd)
+}
+
+// hasKnownName reports whether the last part of the path of a program is known, as in "$GOPATH/bin/x".
+// Without quotes that needs a variable of the environment, which the line does not set.
+func (l *line) hasKnownName(w Word) bool {
+	at := strings.LastIndexByte(w.Text, '/')
+	isSet := func(v Var) bool {
+		return v.IsAssigned || len(v.Name) < 2 || strings.ToUpper(v.Name) != v.Name || v.Name[0] < 'A'
+	}
+	return at >= 0 && !strings.Contains(w.Text[at:], Expansion) && !w.isMany &&
+		(!w.Splits || strings.Count(w.Text, Expansion) == len(w.Vars) && !slices.ContainsFunc(w.Vars, isSet))
 }
 
 // maxDir is longer than any path that a system can open.

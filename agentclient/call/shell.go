@@ -40,6 +40,9 @@ type line struct {
 	stdin input
 	// assigned are the variables that it sets: $HOME is known unless it is one of them.
 	assigned map[string]bool
+	values   map[string]Word           // of variables that are known
+	certain  map[*syntax.CallExpr]bool // assignments that certainly run
+	count    map[string]int            // of assignments, by variable
 	// quotesCode: a quoted text has a substitution. evaluates: a builtin or an arithmetic expression may
 	// evaluate a variable, and run it.
 	// namesIndex: a text has the [ of an index, without which none is evaluated.
@@ -99,6 +102,7 @@ func (l *line) read(before Operator) {
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(l.text), "")
 	if file != nil {
+		l.findVariables(file)
 		l.statements(file.Stmts, before) // also those before an error, which bash has already run
 	}
 	var problem syntax.ParseError
@@ -254,8 +258,9 @@ func (l *line) compound(cmd syntax.Command, before Operator) {
 		l.statements(cmd.Cond, before)
 		l.statements(cmd.Do, Sequence)
 	case *syntax.ForClause:
-		l.loop(cmd.Loop)
+		variable := l.loop(cmd)
 		l.statements(cmd.Do, before)
+		delete(l.values, variable)
 	case *syntax.CaseClause:
 		l.word(cmd.Word)
 		for _, item := range cmd.Items {
@@ -309,17 +314,25 @@ func (l *line) redirectInput(redirects []Redirect) {
 	}
 }
 
-func (l *line) loop(loop syntax.Loop) {
-	switch loop := loop.(type) {
+// loop reads the words or the expressions of a loop. It returns the variable.
+func (l *line) loop(cmd *syntax.ForClause) (variable string) {
+	switch loop := cmd.Loop.(type) {
 	case *syntax.WordIter:
-		l.assigned[loop.Name.Value] = true
+		variable = loop.Name.Value
+		l.assigned[variable] = true
+		all := []Word{{}}
 		for _, item := range loop.Items {
-			l.word(item)
+			all = append(all, l.words(item)...)
+		}
+		l.likelyFiles("for", &Command{Words: all})
+		if value, known := loopValue(all[1:]); known && !cmd.Select && l.isOnce(variable) {
+			l.values[variable] = value
 		}
 	case *syntax.CStyleLoop:
 		l.evaluates = true
 		l.expressions(loop)
 	}
+	return variable
 }
 
 // expressions reads the words in an arithmetic or a test expression.
@@ -386,6 +399,7 @@ func (l *line) call(s *syntax.Stmt, call *syntax.CallExpr, redirects []Redirect,
 	for _, a := range call.Assigns {
 		cmd.Assignments = append(cmd.Assignments, l.assignment(a))
 	}
+	l.know(call, cmd.Assignments)
 	for _, w := range call.Args {
 		cmd.Words = append(cmd.Words, l.words(w)...)
 	}

@@ -187,11 +187,14 @@ func (b *wordBuilder) expand(isQuoted bool) {
 
 // parameter adds the value of a variable.
 func (b *wordBuilder) parameter(p *syntax.ParamExp, isFirst, isQuoted bool) {
+	isPlain := p.Exp == nil && p.Repl == nil && p.Slice == nil && p.Index == nil &&
+		!p.Excl && !p.Length && p.Names == 0 && p.NestedParam == nil
+	if isPlain && p.Param != nil && b.substitute(p, isFirst, isQuoted) {
+		return
+	}
 	if p.Param != nil {
 		b.word.Vars = append(b.word.Vars, b.variable(p))
 	}
-	isPlain := p.Exp == nil && p.Repl == nil && p.Slice == nil && p.Index == nil &&
-		!p.Excl && !p.Length && p.Names == 0 && p.NestedParam == nil
 	if isPlain && p.Param != nil && isFirst && !b.assigned[p.Param.Value] {
 		switch {
 		case p.Param.Value == "HOME":

@@ -125,6 +125,8 @@ func (t *runsTest) matchOptions(words []call.Word, windows bool) Verdict {
 		switch {
 		case w.Text == "--":
 			return NoMatch
+		case strings.HasPrefix(w.Text, call.Expansion+"/") && !w.Splits && len(w.Vars) > 0 && !w.Vars[0].IsAssigned && len(w.Vars[0].Name) > 1:
+			// a directory of the environment
 		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && IsOption(w.Text, windows):
 			return Indeterminate // it may become an option
 		case strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, call.Expansion):

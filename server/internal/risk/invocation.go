@@ -157,6 +157,8 @@ func (a *assessor) assessInvocation(inv *invocation) {
 	case a.isDynamicProgram(inv, program):
 		a.add(dynamicCommand, program.Span)
 		return
+	case isVariable(a.text(program.Span)): // its value is known, but not to a person who only looks at the command
+		a.add(dynamicCommand, program.Span)
 	case inv.name == "read":
 		for i := range inv.args[:min(1, len(inv.args))] {
 			a.assigned[inv.args[i].Text] = true
@@ -192,6 +194,12 @@ func (a *assessor) isDynamicProgram(inv *invocation, program *call.Word) bool {
 	default:
 		return program.Dynamic
 	}
+}
+
+// isVariable reports whether a word as it is written has a variable, and no directory next to it.
+func isVariable(text string) bool {
+	_, after, ok := strings.Cut(text, "$")
+	return ok && after != "" && !strings.ContainsAny(after[:1], `'"`) && !strings.ContainsAny(text, "/ \n")
 }
 
 func (a *assessor) checkEscapes(w *call.Word) {
