@@ -45,7 +45,7 @@ func (g *grammar) command() string {
 	if g.size <= 0 {
 		return g.pick(stubs...)
 	}
-	switch g.IntN(26) {
+	switch g.IntN(36) {
 	case 0:
 		return "(" + g.list() + ")"
 	case 1:
@@ -83,6 +83,20 @@ func (g *grammar) command() string {
 		return g.simple() + g.pick(" > out", " 2>&1", " >> out 2>err", " < in", " &> out", " <<< "+g.word(), " # "+g.text()+"\n")
 	case 17:
 		return "coproc " + g.simple()
+	case 18:
+		file := "s" + strconv.Itoa(g.size)
+		return g.pick("echo ", "printf '%s\\n' ") + quoteText(g.list(), g.IntN(2) == 0) + g.pick(" > ", " >> ") + file + "\n" +
+			g.pick("bash ", "bash -e ", "source ./", ". ./", "bash < ", "bash -c 'bash '") + file
+	case 19:
+		v := "v" + strconv.Itoa(g.size)
+		switch g.IntN(3) {
+		case 0:
+			return v + "=" + g.pick("a", g.word()) + g.pick("\n", " && ", "\n"+g.command()+"\n") + v + "=" + g.pick(stubs...) + "\n$" + v + " " + g.word()
+		case 1:
+			return g.pick("", g.command()+" && ") + v + "=" + g.pick(stubs...) + g.pick("\n", " && ", " || ", " ; "+g.command()+"\n") + "$" + v + " " + g.word()
+		default:
+			return "for " + v + " in " + g.pick(stubs...) + " " + g.pick("", "a", "p2", g.word()) + "\ndo $" + v + " x\n" + g.command() + "\ndone"
+		}
 	default:
 		return g.simple()
 	}
@@ -99,7 +113,7 @@ func (g *grammar) simple() string {
 // program is the name of a stub, written in one of many ways.
 func (g *grammar) program() string {
 	p := g.pick(stubs...)
-	switch g.IntN(40) {
+	switch g.IntN(36) {
 	case 0:
 		return p[:1] + "'" + p[1:] + "'"
 	case 1:
@@ -239,6 +253,10 @@ func TestRead_KnowsWhatBashRuns(t *testing.T) {
 				read.Add(1)
 				known := names(c)
 				started := o.run(t, dir, text)
+				scripts, _ := filepath.Glob(filepath.Join(dir, "s[0-9]*"))
+				for _, file := range scripts {
+					require.NoError(t, os.Remove(file))
+				}
 				for _, name := range started {
 					require.Contains(t, known, name, "line %d: %s\nread as %v", seed, text, known)
 				}
