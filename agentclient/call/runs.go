@@ -1,8 +1,10 @@
 package call
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
 )
@@ -599,15 +601,53 @@ func (l *line) found(cmd *Command) {
 	}
 }
 
+// isFilter reports whether all scripts in a command of sed or awk only filter text, and so run no program.
+func isFilter(cmd *Command) bool {
+	isEach := func(is func(text string) bool) bool {
+		return !slices.ContainsFunc(cmd.Words[1:], func(w Word) bool {
+			return (w.Dynamic || strings.ContainsAny(w.Text, " \t\n;&|()!")) && !is(w.Text) || strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--f")
+		})
+	}
+	switch name := cmd.name(); {
+	case has(" awk gawk mawk nawk ", name):
+		return isEach(func(text string) bool {
+			text = strings.ReplaceAll(text, "||", "")
+			return !strings.ContainsAny(text, "|@\x00") && !strings.Contains(text, "system") && !strings.Contains(text, "getline") && !strings.Contains(text, "load")
+		})
+	case has(" sed gsed ", name):
+		return isEach(sedFilter().MatchString)
+	}
+	return false
+}
+
+// sedFilter matches scripts of s/a/b/ and of commands such as /a/p. Its regular expressions have no
+// delimiter in brackets, where programs differ about the end.
+var sedFilter = sync.OnceValue(func() *regexp.Regexp {
+	expression := func(delimiter string) string {
+		return strings.ReplaceAll(`(?:[^][\x00\\\nD]|\\[^\n]|\[\^?[^][\x00\\\nD]+\])*`, "D", delimiter)
+	}
+	replaces := ""
+	for _, d := range []string{"/", "|", "#", ","} {
+		quoted := regexp.QuoteMeta(d)
+		replaces += "|" + quoted + expression(d) + quoted + strings.ReplaceAll(`(?:[^\x00\\\nD]|\\[^\n])*`, "D", d) + quoted
+	}
+	address := `(?:[0-9]+|\$|/` + expression("/") + `/)`
+	command := `(?:` + address + `(?:,` + address + `)?)?\s*!?\s*(?:[pdqDPgGhHxnN=]|s(?:` + replaces[1:] + `)[gpiI0-9]*)`
+	return regexp.MustCompile(`^\s*` + command + `(?:\s*[;\n]\s*` + command + `)*\s*;?\s*$`)
+})
+
 // options reads the words that a program may run because of one of its options, or because it runs
 // what its words say, as an interpreter. Other words with more than a name in them are text.
 func (l *line) options(name string, cmd *Command) {
 	all := texts(cmd.Words)
 	_, effect := programs.ExecutingOption(all)
 	runs := effect == programs.Executes || programs.RunsCode(all) || name == "git" && slices.Contains(all, "config")
+	runs = runs && (effect == programs.Executes || !isFilter(cmd))
 	isCode := func(text string) bool { return strings.ContainsAny(text, " \t\n;&|()!") }
-	for _, w := range cmd.Words[1:] {
+	for i, w := range cmd.Words[1:] {
 		switch text := w.Text; {
+		case runs && (cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e") && w.Dynamic && strings.Trim(text, Expansion+" ;\n") == "":
+			l.unread(w.Span, "it runs code that is known only at run time")
 		case !runs && w.IsQuoted && isCode(text):
 			l.c.Texts = append(l.c.Texts, w.Span)
 		case runs && isCode(text):
