@@ -155,7 +155,10 @@ func (c *Client) newAskRun(r Request) (*askRun, error) {
 		return nil, err
 	}
 	q := r.question()
-	a := &askRun{client: c, body: eventBody{accepts: r.Accepts.String()}, event: r.Event, timeout: q.TimeoutDuration(), onWaiting: r.OnWaiting, onReattached: r.OnReattached, posted: make(chan postResult, 1)}
+	a := &askRun{
+		client: c, body: eventBody{accepts: r.Accepts.String()}, event: r.Event, timeout: q.TimeoutDuration(),
+		onWaiting: r.OnWaiting, onReattached: r.OnReattached, posted: make(chan postResult, 1),
+	}
 	a.event.HumanInTheLoop = q
 	a.event.HookEventType = cmp.Or(a.event.HookEventType, "DecisionPoint")
 	a.event.Summary = cmp.Or(a.event.Summary, oneLine(q.Question, 120))

@@ -20,7 +20,9 @@ import (
 func TestAsk_WaitsLongerAfterExtension(t *testing.T) {
 	t.Parallel()
 	r := setupRealHub(t)
-	r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{Grace: 10 * time.Millisecond, PullDelay: time.Hour})
+	r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{
+		Grace: 10 * time.Millisecond, PullDelay: time.Hour,
+	})
 	t.Cleanup(func() { _ = r.client.Close() })
 	const timeout = 10 * time.Second
 	type extended struct {

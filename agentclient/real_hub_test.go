@@ -31,7 +31,9 @@ func setupRealHub(t testing.TB) *realHub {
 	t.Cleanup(cancel)
 	r.ctx = ctx
 	// A slow disk may delay the hub for longer than the client's usual timeouts.
-	r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{WithdrawTimeout: 30 * time.Second, Grace: 30 * time.Second})
+	r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{
+		WithdrawTimeout: 30 * time.Second, Grace: 30 * time.Second,
+	})
 	t.Cleanup(func() { _ = r.client.Close() })
 	return r
 }

@@ -288,7 +288,10 @@ func TestSeal_UnsignedEndApprovesNothing(t *testing.T) {
 	b := setupSigned(t, &fixtureConfig{
 		hub: fakehub.Hub{Intercept: func(w http.ResponseWriter, r *http.Request) bool {
 			if fakehub.IsPull(r) {
-				fakehub.Refuse(w, &schema.StatusError{Err: schema.ErrExpired, Status: schema.Status{Status: schema.Failed, Outcome: schema.Approve, Source: schema.ByHuman}})
+				fakehub.Refuse(w, &schema.StatusError{
+					Err:    schema.ErrExpired,
+					Status: schema.Status{Status: schema.Failed, Outcome: schema.Approve, Source: schema.ByHuman},
+				})
 				return true
 			}
 			return false
@@ -439,7 +442,9 @@ func TestAsk_SecretMakesSameQuestion(t *testing.T) {
 	b = setupSigned(t, &fixtureConfig{timings: agentclient.Timings{PullDelay: time.Millisecond}})
 	got = b.ask(b.ctx, r)
 	q = b.waitForQuestion(t, 1)
-	again := newClient(t, agentclient.Options{Hubs: []string{b.hub.URL()}, KnownHubs: knownHubs(t, b.hub.PinLine())}, agentclient.Timings{PullDelay: time.Millisecond})
+	again := newClient(t, agentclient.Options{
+		Hubs: []string{b.hub.URL()}, KnownHubs: knownHubs(t, b.hub.PinLine()),
+	}, agentclient.Timings{PullDelay: time.Millisecond})
 	q.Decide(q.Frame(approval()))
 	require.True(t, b.waitForResult(t, got).Signed)
 	d, err := again.Ask(b.ctx, r)

@@ -105,7 +105,10 @@ func (c *Client) postToHub(ctx context.Context, hub string, body eventBody) (eve
 			return eventReceipt{}, err
 		}
 	}
-	reply, err := c.sendRequest(ctx, transport.Request{Hub: hub, Path: schema.PathEvents, Body: body.json, Accepts: body.accepts, Ticket: c.opts.getenv(control.TicketVariable)})
+	reply, err := c.sendRequest(ctx, transport.Request{
+		Hub: hub, Path: schema.PathEvents, Body: body.json, Accepts: body.accepts,
+		Ticket: c.opts.getenv(control.TicketVariable),
+	})
 	if err != nil {
 		return eventReceipt{}, err
 	}

@@ -133,7 +133,10 @@ func (a *agentConfig) findHandlersAt(d *jsonc.Document, eventsPath, known []stri
 			list := jsonc.Lookup(entry.Value, "hooks")
 			if !a.format.nested || list == nil || list.Value.Kind() != '[' {
 				if c, line, ok := a.handlerCommand(entry.Value); ok && c.isOurs(a.name, known) {
-					found = append(found, handler{listPath: path, index: i, event: eventKey(e.Name, c.wakes()), command: c, shellLine: line, enforceMember: a.enforceValueOf(entry.Value), normalized: normalize(jsonc.Minify(entry.Value)), onlyInGroup: true})
+					found = append(found, handler{
+						listPath: path, index: i, event: eventKey(e.Name, c.wakes()), command: c, shellLine: line,
+						enforceMember: a.enforceValueOf(entry.Value), normalized: normalize(jsonc.Minify(entry.Value)), onlyInGroup: true,
+					})
 				}
 				continue
 			}

@@ -110,7 +110,10 @@ func (a *agentConfig) parseEntries(content string, r *record) (all []HookEntry, 
 		if h.shellLine != "" {
 			argv = []string{"/bin/sh", "-c", h.shellLine}
 		}
-		all = append(all, HookEntry{Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Enforced: a.isEnforced(h), Changed: r.isModified(h)})
+		all = append(all, HookEntry{
+			Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Enforced: a.isEnforced(h),
+			Changed: r.isModified(h),
+		})
 	}
 	return all, nil
 }

@@ -32,7 +32,9 @@ var messages = []any{
 	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
 	schema.BatchResult{}, schema.Health{}, schema.Problem{},
 	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, history.SearchResult{}, history.QuestionContext{},
-	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.ImportedSession{}, history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{}, schema.OTLPResponse{},
+	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.ImportedSession{},
+	history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{},
+	schema.OTLPResponse{},
 	history.PolicyList{}, history.ReplayDraft{}, history.Replay{}, history.AutomaticPage{}, control.PolicyReport{},
 	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
 	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
@@ -40,8 +42,11 @@ var messages = []any{
 	inbox.Approval{}, inbox.ApproveCall{}, inbox.RejectCall{}, inbox.AgentApproval{},
 	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.ChatAccounts{}, schema.ChatCode{}, schema.NotificationSettings{},
 	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
-	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{}, control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.RequestDefaults{}, control.Reach{}, control.ReachSettings{}, control.PairingCode{},
-	control.Claim{}, control.ClaimDraft{}, control.ClaimList{}, control.Alert{}, control.AlertList{}, control.AlertRule{}, control.AlertRuleList{}, control.Share{}, control.ShareDraft{}, control.SharedSession{},
+	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{},
+	control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.RequestDefaults{}, control.Reach{},
+	control.ReachSettings{}, control.PairingCode{},
+	control.Claim{}, control.ClaimDraft{}, control.ClaimList{}, control.Alert{}, control.AlertList{},
+	control.AlertRule{}, control.AlertRuleList{}, control.Share{}, control.ShareDraft{}, control.SharedSession{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
 	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
 	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},
@@ -204,7 +209,11 @@ func inspectSource(dir string, visit func(ast.Node)) error {
 // frameSchema returns the schema of a frame, in which the data depends on the type.
 func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
-	for _, kind := range []schema.FrameType{schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame, schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame, schema.AlertFrame, schema.AllowanceFrame} {
+	for _, kind := range []schema.FrameType{
+		schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame,
+		schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame, schema.AlertFrame,
+		schema.AllowanceFrame,
+	} {
 		properties := jsonschema.NewProperties()
 		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})
 		properties.Set("data", typeSchema(frameData[kind]))

@@ -122,6 +122,9 @@ var passkeys = []Route{
 		Method: "POST", Path: schema.PathPasskeyChallenge, Access: schema.AccessOwn, Summary: "Start verifying an answer",
 		Description: "Returns options for navigator.credentials.get. The assertion is the proof of exactly this answer, valid once and for two minutes.",
 		Request:     schema.ChallengeRequest{}, Response: schema.PasskeyOptions{}, Returns: "the options",
-		Errors: []error{schema.ErrNotFound, schema.ErrNoRoute, schema.ErrProofRequired, schema.ErrNoQuestion, schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrExpired},
+		Errors: []error{
+			schema.ErrNotFound, schema.ErrNoRoute, schema.ErrProofRequired, schema.ErrNoQuestion,
+			schema.ErrWrongAnswer, schema.ErrDecided, schema.ErrExpired,
+		},
 	},
 }

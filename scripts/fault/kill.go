@@ -60,7 +60,8 @@ func killRun(ctx context.Context, at workspace, l load) error {
 func newKillScenario(name string, at workspace, l load, hubs ...*hubProcess) *killScenario {
 	return &killScenario{
 		load: l, name: name, hubs: hubs, strike: killAny, knownHubs: filepath.Join(at.dir, "known_hubs"),
-		events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{}, undoChecks: map[schema.EventID]undoCheck{}, undoneAt: map[schema.EventID]time.Time{},
+		events: map[schema.EventID]string{}, confirmed: map[schema.EventID]bool{},
+		undoChecks: map[schema.EventID]undoCheck{}, undoneAt: map[schema.EventID]time.Time{},
 	}
 }
 

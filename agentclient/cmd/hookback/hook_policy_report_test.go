@@ -147,7 +147,8 @@ func TestHookPolicyReport_ReachesPolicyList(t *testing.T) {
 	require.True(t, list.Complete)
 	require.Len(t, list.Policies, 2)
 	user, project := list.Policies[0], list.Policies[1]
-	require.Equal(t, []any{history.OriginUser, sha256Hex(userPolicy), userPolicy, c.home, int64(1)}, []any{user.Origin, user.Hash, user.Text, user.Cwd, user.Sessions})
+	require.Equal(t, []any{history.OriginUser, sha256Hex(userPolicy), userPolicy, c.home, int64(1)},
+		[]any{user.Origin, user.Hash, user.Text, user.Cwd, user.Sessions})
 	require.NotEmpty(t, user.Host)
 	require.NotEmpty(t, user.Person)
 	require.Equal(t, "Bash: ask", user.Rules[0].Sentence)

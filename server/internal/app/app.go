@@ -189,7 +189,12 @@ func (a *App) open(ctx context.Context) (err error) {
 	tools := mcp.New(mcp.Config{Hub: a.hub, Query: a.query, Sessions: a.sessions, Version: a.cfg.Version, Log: a.log})
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: a.presence,
-		Hub: a.hub, Query: a.query, Sessions: a.sessions, Now: now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}), Ratings: a.ratings, Studio: studio.New(studio.Config{Calls: a.ratings, Clock: a.cfg.Clock}), Safety: limits, Defaults: defaults, Alerts: a.alerts, Traces: a.traces, Reach: a.reach, TestAgent: a.tests, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: a.store, Clock: a.cfg.Clock}}, Metrics: a.metrics, Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
+		Hub: a.hub, Query: a.query, Sessions: a.sessions,
+		Now:     now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
+		Ratings: a.ratings, Studio: studio.New(studio.Config{Calls: a.ratings, Clock: a.cfg.Clock}), Safety: limits,
+		Defaults: defaults, Alerts: a.alerts, Traces: a.traces, Reach: a.reach, TestAgent: a.tests,
+		Tickets: &testagent.Tickets{Flows: flows.Flows{Store: a.store, Clock: a.cfg.Clock}}, Metrics: a.metrics,
+		Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Shares:   shares.New(shares.Config{Store: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
 		Notifier: a.notifier, Delivery: a.dispatcher,
 		AllowOrigins: a.cfg.AllowOrigins, AllowHosts: a.cfg.AllowHosts, Log: a.log,
@@ -213,7 +218,9 @@ func (a *App) openFollowers(ctx context.Context, defaults *requestdefaults.Setti
 	a.store.ObservePolicy(a.reloaders.reload)
 	a.store.ObserveCurrent(func(isCurrent bool) { a.auth.SetStale(!isCurrent) })
 	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
-	a.traces, err = a.cfg.OTLP.newFollower(traces.Config{Store: a.store, Feed: a.feed, Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log}, portOf(a.listeners[0]))
+	a.traces, err = a.cfg.OTLP.newFollower(traces.Config{
+		Store: a.store, Feed: a.feed, Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
+	}, portOf(a.listeners[0]))
 	return err
 }
 

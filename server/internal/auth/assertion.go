@@ -50,7 +50,8 @@ func (s *Service) Challenge(ctx context.Context, caller Identity, answer AnswerD
 		return options, err
 	}
 	pending := ceremony{Person: caller.Name, At: at, Nonce: nonce, Session: *session}
-	if err := s.flows.Put(ctx, flows.Key{Kind: assertions, Owner: caller.Name, Secret: session.Challenge}, pending, s.Clock().Add(ceremonyLifetime)); err != nil {
+	key := flows.Key{Kind: assertions, Owner: caller.Name, Secret: session.Challenge}
+	if err := s.flows.Put(ctx, key, pending, s.Clock().Add(ceremonyLifetime)); err != nil {
 		return options, err
 	}
 	options.PublicKey, err = json.Marshal(assertion.Response)

@@ -45,7 +45,10 @@ func skeletonOf(name string) string {
 func hasMixedScripts(name string) bool {
 	var found *unicode.RangeTable
 	for _, r := range name {
-		for _, script := range []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu, unicode.Deseret} {
+		for _, script := range []*unicode.RangeTable{
+			unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Cherokee, unicode.Coptic,
+			unicode.Lisu, unicode.Deseret,
+		} {
 			if !unicode.Is(script, r) {
 				continue
 			}

@@ -243,7 +243,10 @@ func (s *Service) Accounts(context.Context) []schema.Person {
 }
 
 func (s *Service) publicPerson(person *store.Person) schema.Person {
-	public := schema.Person{Name: person.Name, Role: person.Role, Owner: person.Owner, Email: person.Email, CreatedAt: toMillis(person.CreatedAt), SignedIn: person.SignedIn}
+	public := schema.Person{
+		Name: person.Name, Role: person.Role, Owner: person.Owner, Email: person.Email,
+		CreatedAt: toMillis(person.CreatedAt), SignedIn: person.SignedIn,
+	}
 	seen := person.LastSeenAt
 	dir := s.current.Load()
 	public.Passkeys = len(dir.passkeysOf(person.Name))

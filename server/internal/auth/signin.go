@@ -111,7 +111,9 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		}
 		person = &store.Person{Name: name, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
 	}
-	session, err := s.createSession(ctx, &c, verifiedPerson{person: person, method: code.Method, confirmed: code.Confirmed, userAgent: a.UserAgent, from: a.From})
+	session, err := s.createSession(ctx, &c, verifiedPerson{
+		person: person, method: code.Method, confirmed: code.Confirmed, userAgent: a.UserAgent, from: a.From,
+	})
 	if err == nil {
 		s.recordUsedPairing(hash, code)
 	}

@@ -189,7 +189,10 @@ func (h *harness) answerQuestion(q *store.Question) schema.EventID {
 	now := h.clock()
 	require.NoError(h.t, h.store.Apply(h.t.Context(), store.Change{
 		Event: &q.Event, Version: q.Version, State: schema.Responded, Status: status, Answer: body, Ends: true,
-		Delivery: &store.Delivery{ID: q.ID, AnswerID: answer.AnswerID, State: schema.Queued, Due: now, Until: now.Add(time.Hour), Leased: now.Add(leaseDuration)},
+		Delivery: &store.Delivery{
+			ID: q.ID, AnswerID: answer.AnswerID, State: schema.Queued, Due: now, Until: now.Add(time.Hour),
+			Leased: now.Add(leaseDuration),
+		},
 	}))
 	return q.ID
 }

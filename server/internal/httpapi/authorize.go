@@ -91,7 +91,10 @@ func hasRequestSecret(c *fiber.Ctx, r routes.Route) bool {
 
 // appScopedRoutes are the lists that the source_app parameter restricts to one application.
 // All other lists ignore it and contain events of every application.
-var appScopedRoutes = []string{schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport, history.PathSessionFiles, schema.PathRiskyCalls, control.PathMessages}
+var appScopedRoutes = []string{
+	schema.PathEvents, schema.PathSessions, schema.PathSession, schema.PathExport, history.PathSessionFiles,
+	schema.PathRiskyCalls, control.PathMessages,
+}
 
 // authorizeRead restricts a token that is bound to applications to their events: single
 // events by id, and appScopedRoutes with source_app.

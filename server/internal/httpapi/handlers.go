@@ -342,7 +342,10 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	var expires time.Time
 	ctx, cancel := s.longPollContext(c, wait)
 	defer cancel()
-	answer, err := s.Hub.Pull(ctx, id, hub.PullOptions{Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader), OnDeadline: func(at time.Time) { expires = at }})
+	answer, err := s.Hub.Pull(ctx, id, hub.PullOptions{
+		Wait: time.Duration(wait) * time.Second, Secret: c.Get(schema.SecretHeader),
+		OnDeadline: func(at time.Time) { expires = at },
+	})
 	if err == nil && answer == nil {
 		remaining := schema.Never
 		if !expires.IsZero() {

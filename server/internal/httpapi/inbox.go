@@ -168,7 +168,9 @@ func (s *Server) approveCall(c *fiber.Ctx) error {
 		return err
 	}
 	yes := true
-	return reply(c)(s.Hub.Respond(c.UserContext(), id, &schema.Response{Permission: &yes, ModifiedArguments: call.ModifiedArguments, Proof: call.Proof}, caller(c)))
+	return reply(c)(s.Hub.Respond(c.UserContext(), id, &schema.Response{
+		Permission: &yes, ModifiedArguments: call.ModifiedArguments, Proof: call.Proof,
+	}, caller(c)))
 }
 
 func (s *Server) rejectCall(c *fiber.Ctx) error {

@@ -90,7 +90,10 @@ func TestStatuses_OfQuestions(t *testing.T) {
 			return r.post(event(1, `"humanInTheLoop":{"question":"May I?","type":"permission","responseWebSocketUrl":"ws://127.0.0.1:9"}`))
 		},
 	}
-	stateErrors := []error{schema.ErrNotFound, schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired, schema.ErrHeld, schema.ErrNotHeld, schema.ErrUndecided}
+	stateErrors := []error{
+		schema.ErrNotFound, schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired, schema.ErrHeld,
+		schema.ErrNotHeld, schema.ErrUndecided,
+	}
 	for i := range routes.All {
 		route := &routes.All[i]
 		body := ""

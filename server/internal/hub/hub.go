@@ -34,8 +34,11 @@ func New(cfg Config) *Hub {
 	cfg.PendingLimits.setDefaults()
 	cfg.ReconnectGrace = cmp.Or(cfg.ReconnectGrace, DefaultReconnectGrace)
 	h := &Hub{
-		Config:          cfg,
-		env:             question.Environment{HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People}, NudgeAfter: cfg.NudgeAfter, Freezes: cfg.Store, Defaults: cfg.Defaults},
+		Config: cfg,
+		env: question.Environment{
+			HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People},
+			NudgeAfter: cfg.NudgeAfter, Freezes: cfg.Store, Defaults: cfg.Defaults,
+		},
 		clockChecked:    cfg.Clock(),
 		elapsed:         elapsed,
 		subscribers:     map[schema.EventID]map[feed.Wakeup]bool{},

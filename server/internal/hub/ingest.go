@@ -98,7 +98,9 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	}
 	redact := h.Redactor.JSON
 	if s.Question != nil {
-		redact = func(b []byte) ([]byte, int) { return h.Redactor.Ask(b, func() []call.Line { return question.LinesOf(&sent) }) }
+		redact = func(b []byte) ([]byte, int) {
+			return h.Redactor.Ask(b, func() []call.Line { return question.LinesOf(&sent) })
+		}
 	}
 	clean, isSanitized := schema.ReplaceHalfSurrogates(body)
 	clean, replaced := redact(clean)
@@ -172,8 +174,8 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	}
 	h.limitAppeal(ctx, store.SessionKey{App: s.App, Session: s.Session}, &q)
 	return d, &q, h.addQuestion(ctx, d, &question.Post{
-		Ask: &q, Body: body, IsRedacted: isRedacted, Requester: caller.Identity.Requester(), WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries, IsProbe: caller.IsProbe,
-		Sent: sent,
+		Ask: &q, Body: body, IsRedacted: isRedacted, Requester: caller.Identity.Requester(),
+		WaitsForAnswer: caller.WaitsForAnswer, Retries: caller.Retries, IsProbe: caller.IsProbe, Sent: sent,
 	}, caller)
 }
 

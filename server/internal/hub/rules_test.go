@@ -346,7 +346,8 @@ func TestDuplicates_ExcludeSelfApproval(t *testing.T) {
 		ids = append(ids, saved.ID)
 	}
 	require.Equal(t, 3, h.status(ids[0]).Waiters)
-	_, err := h.Respond(t.Context(), ids[0], withRevision(h.status(ids[0]).Revision, approval()), Caller{Remote: netip.AddrPortFrom(netip.IPv6Loopback(), 4002)})
+	other := Caller{Remote: netip.AddrPortFrom(netip.IPv6Loopback(), 4002)}
+	_, err := h.Respond(t.Context(), ids[0], withRevision(h.status(ids[0]).Revision, approval()), other)
 	require.NoError(t, err)
 	require.Equal(t, []string{"approve ×3", "pending", "approve as 1"}, h.summaries(ids...))
 }

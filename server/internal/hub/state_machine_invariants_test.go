@@ -143,7 +143,8 @@ func (m *machine) answersTo(t *rapid.T, id schema.EventID, st *schema.Status) ma
 	all := maps.Clone(own.answers)
 	if first := m.questions[st.SameAs]; first != nil {
 		require.NotEqual(t, id, st.SameAs)
-		require.Equal(t, []any{own.question.Type, own.question.Choices, own.question.ToolCall, own.requester}, []any{first.question.Type, first.question.Choices, first.question.ToolCall, first.requester})
+		require.Equal(t, []any{own.question.Type, own.question.Choices, own.question.ToolCall, own.requester},
+			[]any{first.question.Type, first.question.Choices, first.question.ToolCall, first.requester})
 		require.False(t, isVoted(st), "questions that require votes are not grouped")
 		for said, arguments := range first.answers {
 			all[said] = append(slices.Clone(all[said]), arguments...)

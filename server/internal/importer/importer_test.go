@@ -53,7 +53,9 @@ func (m *machine) runWith(stdin string, args ...string) (stdout, stderr string, 
 	m.t.Helper()
 	var out, errOut bytes.Buffer
 	args = append(args, "--known-hubs", filepath.Join(m.t.TempDir(), "known_hubs"))
-	status = importer.Run(m.t.Context(), args, func(name string) string { return m.env[name] }, importer.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errOut})
+	status = importer.Run(m.t.Context(), args, func(name string) string { return m.env[name] }, importer.Streams{
+		In: strings.NewReader(stdin), Out: &out, Err: &errOut,
+	})
 	return out.String(), errOut.String(), status
 }
 

@@ -118,7 +118,10 @@ func (n *Notifier) sendRequest(ctx context.Context, bot *chat.Bot, m *message) e
 	if err != nil {
 		return err
 	}
-	out := chat.Message{Notice: m.id, Question: q, Headline: m.headline(), Footer: strings.TrimSpace(m.footer(verbatim)), Plain: m.plain(verbatim, maxBodyChars)}
+	out := chat.Message{
+		Notice: m.id, Question: q, Headline: m.headline(), Footer: strings.TrimSpace(m.footer(verbatim)),
+		Plain: m.plain(verbatim, maxBodyChars),
+	}
 	if m.onlyOn == "" {
 		out.Link = m.url
 	}
@@ -157,7 +160,9 @@ func (n *Notifier) ChatAccounts(ctx context.Context, person string) (schema.Chat
 	since, _ := n.Accounts.CreatedAt(person)
 	for _, a := range stored {
 		if !a.LinkedAt.Before(since) { // else it is of an earlier account of the same name
-			out.Accounts = append(out.Accounts, schema.ChatAccount{Kind: a.Kind, Account: a.Account, Label: a.Label, LinkedAt: schema.Millis(a.LinkedAt.UnixMilli())})
+			out.Accounts = append(out.Accounts, schema.ChatAccount{
+				Kind: a.Kind, Account: a.Account, Label: a.Label, LinkedAt: schema.Millis(a.LinkedAt.UnixMilli()),
+			})
 		}
 	}
 	return out, nil

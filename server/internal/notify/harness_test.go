@@ -69,7 +69,8 @@ func (h *harness) setAccounts(people ...schema.Person) {
 // fastTiming has short pauses, and a timeout that no slow machine reaches.
 var fastTiming = timing{
 	timeout: time.Minute, retries: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
-	breakerThreshold: 100, breakerPause: time.Hour, maxBreakerPause: time.Hour, maxAge: time.Hour, statusInterval: 20 * time.Millisecond, maxStatusInterval: 20 * time.Millisecond,
+	breakerThreshold: 100, breakerPause: time.Hour, maxBreakerPause: time.Hour, maxAge: time.Hour,
+	statusInterval: 20 * time.Millisecond, maxStatusInterval: 20 * time.Millisecond,
 }
 
 func newHarness(t *testing.T, people ...schema.Person) *harness {

@@ -68,7 +68,8 @@ type message struct {
 
 func (n *Notifier) message(ctx context.Context, notification *store.Notification, q *question) *message {
 	m := &message{
-		id: notification.ID, createdAt: notification.CreatedAt, question: q.ID, kind: notification.Kind, reminder: notification.ReminderNumber, person: notification.Person,
+		id: notification.ID, createdAt: notification.CreatedAt, question: q.ID, kind: notification.Kind,
+		reminder: notification.ReminderNumber, person: notification.Person,
 		app: q.App, session: q.Session, text: q.hitl.Question, risk: q.status.Risk, questionKind: q.hitl.Type, deadline: q.Deadline,
 		ledger: n.ledgerHead(ctx),
 	}

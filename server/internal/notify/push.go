@@ -109,7 +109,9 @@ func (n *Notifier) offerAnswer(ctx context.Context, person string, m *schema.Pus
 	if err != nil {
 		return err
 	}
-	offer := buttons.OfferFor(&buttons.Question{Question: q.Question, Ask: q.hitl, Status: q.status}, buttons.Limits{MaxChars: maxPushText, Threshold: n.Accounts.PasskeyThreshold()})
+	offer := buttons.OfferFor(&buttons.Question{Question: q.Question, Ask: q.hitl, Status: q.status}, buttons.Limits{
+		MaxChars: maxPushText, Threshold: n.Accounts.PasskeyThreshold(),
+	})
 	if q.hitl.Type != schema.Permission || offer.Text == "" || len(offer.Text) > maxPushBytes {
 		return nil
 	}

@@ -75,7 +75,10 @@ func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Locat
 		return r, err
 	}
 	r.UpTo, r.KnownFrom = schema.EventID(s.tracker.at), max(schema.Millis(s.tracker.knownFrom), r.StripFrom)
-	v := &view{freezes: s.Freezes, now: now.UnixMilli(), first: first, me: me.Name, mayDecide: s.mayDecide(me), tracker: &s.tracker, requests: s.tracker.requestsOf()}
+	v := &view{
+		freezes: s.Freezes, now: now.UnixMilli(), first: first, me: me.Name, mayDecide: s.mayDecide(me),
+		tracker: &s.tracker, requests: s.tracker.requestsOf(),
+	}
 	if active, err = s.withAsking(ctx, active, v.requests); err != nil {
 		return r, err
 	}

@@ -77,8 +77,8 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r inbox.HitlReq
 		return r, fmt.Errorf("read stored question %d: %w", e.ID, err)
 	}
 	r = inbox.HitlRequest{
-		RequestID: e.ID, Status: inbox.StatusOf(&st), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q), AllowOther: q.Type == schema.Choice && q.AllowOther,
-		Agent: e.App, AgentPath: q.AgentPath, SessionID: e.Session, ToolCall: q.ToolCall, Risk: st.Risk,
+		RequestID: e.ID, Status: inbox.StatusOf(&st), Type: q.Type, Prompt: q.Question, Choices: choiceLabels(&q),
+		AllowOther: q.Type == schema.Choice && q.AllowOther, Agent: e.App, AgentPath: q.AgentPath, SessionID: e.Session, ToolCall: q.ToolCall, Risk: st.Risk,
 		CreatedAt: schema.Millis(e.ReceivedAt.UnixMilli()), ExpiresAt: st.ExpiresAt, DecidedAt: st.RespondedAt, Revision: max(st.Revision, 1),
 		RequiredApprovals: max(q.RequiredApprovals, st.RequiredApprovals, 1), Recipients: st.Recipients,
 		Awaiting: nonNil(st.Awaiting), Votes: nonNil(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,

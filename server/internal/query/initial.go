@@ -74,7 +74,10 @@ func shortened(e *store.Event) (*store.Event, error) {
 	if short.Question, err = json.Marshal(asked); err != nil {
 		return nil, err
 	}
-	if short.Status, err = json.Marshal(schema.Status{Status: st.Status, ExpiresAt: st.ExpiresAt, Revision: st.Revision, RequiredApprovals: st.RequiredApprovals, Risk: st.Risk, Class: st.Class}); err != nil {
+	if short.Status, err = json.Marshal(schema.Status{
+		Status: st.Status, ExpiresAt: st.ExpiresAt, Revision: st.Revision, RequiredApprovals: st.RequiredApprovals,
+		Risk: st.Risk, Class: st.Class,
+	}); err != nil {
 		return nil, err
 	}
 	members, err := json.Marshal(struct {

@@ -128,7 +128,10 @@ func joinCalls(events []pastEvent) (calls []PastCall) {
 			c = newCall(e, f)
 			open.add(c)
 			index[c] = len(calls)
-			calls = append(calls, PastCall{RatedCall: c, Call: f.policyCall(), Cwd: f.cwd, At: e.ReceivedAt, IsCut: len(f.arguments) == 0 && e.PayloadBytes > 0})
+			calls = append(calls, PastCall{
+				RatedCall: c, Call: f.policyCall(), Cwd: f.cwd, At: e.ReceivedAt,
+				IsCut: len(f.arguments) == 0 && e.PayloadBytes > 0,
+			})
 		}
 		applyStep(c, e, f)
 		if p.status != nil {

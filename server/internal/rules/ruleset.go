@@ -42,7 +42,10 @@ func NewSet(list []StoredRule) (s *Set, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	s = &Set{byCall: map[string][]*compiledRule{}, byTool: map[string][]*compiledRule{}, sessions: map[sessionKey]bool{}, allowances: map[sessionKey][]*compiledRule{}}
+	s = &Set{
+		byCall: map[string][]*compiledRule{}, byTool: map[string][]*compiledRule{}, sessions: map[sessionKey]bool{},
+		allowances: map[sessionKey][]*compiledRule{},
+	}
 	for _, e := range list {
 		c := &compiledRule{StoredRule: e, specificity: specificity(&e.Rule)}
 		for i, condition := range e.When {

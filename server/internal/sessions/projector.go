@@ -92,10 +92,15 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 	if err != nil || upTo == p.at {
 		return false, err
 	}
-	batch := &projection{service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, spenders: map[store.SessionKey]bool{}, moved: map[*digest.Session]bool{}, texts: map[*digest.Session]*store.TranscriptText{}, ProjectionBatch: store.ProjectionBatch{
-		From: p.cursor, To: upTo,
-		Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{}, ToolTimes: map[store.ToolKey]store.ToolTime{}, Spend: map[store.SpendKey]store.Spend{},
-	}}
+	batch := &projection{
+		service: p.Service, cache: &p.cache, sessions: map[store.SessionKey]*digest.Session{}, spenders: map[store.SessionKey]bool{},
+		moved: map[*digest.Session]bool{}, texts: map[*digest.Session]*store.TranscriptText{},
+		ProjectionBatch: store.ProjectionBatch{
+			From: p.cursor, To: upTo,
+			Activity: map[store.ActivityKey]store.Activity{}, Decisions: map[store.Decision]int64{},
+			ToolTimes: map[store.ToolKey]store.ToolTime{}, Spend: map[store.SpendKey]store.Spend{},
+		},
+	}
 	for i := range entries {
 		if err == nil {
 			err = batch.apply(ctx, &entries[i])

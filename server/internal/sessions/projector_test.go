@@ -518,7 +518,10 @@ func TestExecution_SurvivesCrash(t *testing.T) {
 	ran.Question = 99
 	cursor, err := h.Store.ProjectionCursor(t.Context())
 	require.NoError(t, err)
-	batch := projection{service: h.Service, cache: &sessionCache{}, executions: []digest.ExecutionOutcome{ran}, ProjectionBatch: store.ProjectionBatch{From: cursor, To: cursor}}
+	batch := projection{
+		service: h.Service, cache: &sessionCache{}, executions: []digest.ExecutionOutcome{ran},
+		ProjectionBatch: store.ProjectionBatch{From: cursor, To: cursor},
+	}
 	require.NoError(t, batch.commit(t.Context()), "a question that retention deleted is skipped")
 }
 

@@ -44,7 +44,10 @@ func (g SpendGroups) row(day string, of store.SpendGroup) history.SpendRow {
 		isGroup bool
 		into    **string
 		value   string
-	}{{g.Day, &row.Day, day}, {g.App, &row.App, of.App}, {g.Model, &row.Model, of.Model}, {g.Person, &row.Person, of.Person}, {g.Project, &row.Project, of.Project}} {
+	}{
+		{g.Day, &row.Day, day}, {g.App, &row.App, of.App}, {g.Model, &row.Model, of.Model},
+		{g.Person, &row.Person, of.Person}, {g.Project, &row.Project, of.Project},
+	} {
 		if member.isGroup {
 			*member.into = &member.value
 		}

@@ -171,7 +171,9 @@ func cancelled() context.Context {
 func TestSpendCSV_ProtectsFromFormulas(t *testing.T) {
 	t.Parallel()
 	day, model, project := "2026-11-20", `=HYPERLINK("http://x","y")`, "+1"
-	table := SpendCSV(SpendGroups{Day: true, Model: true, Project: true}, []history.SpendRow{{Day: &day, Model: &model, Project: &project, Tokens: history.Tokens{Input: 1, CacheRead: 2}, CostUSD: 0.125}})
+	table := SpendCSV(SpendGroups{Day: true, Model: true, Project: true}, []history.SpendRow{
+		{Day: &day, Model: &model, Project: &project, Tokens: history.Tokens{Input: 1, CacheRead: 2}, CostUSD: 0.125},
+	})
 	require.Equal(t, "day,model,project,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cost_usd\n"+
 		`2026-11-20,"'=HYPERLINK(""http://x"",""y"")",'+1,1,0,2,0,0.125000`+"\n", string(table))
 }

@@ -65,7 +65,8 @@ func observeEffect(agent string, point hook.Point, r hook.Reply) observedEffect 
 	denies := hasAny("deny", "block", "reject", "decline", "cancel") || o.Cancel || r.Exit == 2
 	e := observedEffect{
 		approves: hasAny("allow", "approve", "once", "always", "accept") ||
-			(o.UpdatedInput != nil || o.ModifiedArgs != nil || o.OverrideInput != nil || h.UpdatedInput != nil || h.ToolInput != nil || h.Decision.UpdatedInput != nil || o.Answers != nil) && !denies,
+			(o.UpdatedInput != nil || o.ModifiedArgs != nil || o.OverrideInput != nil || h.UpdatedInput != nil ||
+				h.ToolInput != nil || h.Decision.UpdatedInput != nil || o.Answers != nil) && !denies,
 		holds: denies || hasAny("ask", "force_ask"),
 	}
 	switch {

@@ -218,7 +218,10 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	e.HumanInTheLoop, e.IdempotencyKey = &ask, randomKey()
 	accepts := h.accepts(c)
 	accepts.Message = false // it might wait for hours, and the next hook takes it
-	return agentclient.Request{Event: e, Accepts: accepts, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c)), Secret: h.env(control.TicketVariable)}
+	return agentclient.Request{
+		Event: e, Accepts: accepts, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c)),
+		Secret: h.env(control.TicketVariable),
+	}
 }
 
 // conversation returns the newest messages of the agent that makes the call, from the transcript that

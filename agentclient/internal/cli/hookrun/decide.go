@@ -136,7 +136,8 @@ func workingDir(c *hook.Call) string {
 
 func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) policy.Result {
 	call := agentclient.ToolCall{
-		ID: c.Tool.ID, Agent: c.Event.Agent, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments, Dir: cmp.Or(workingDir(c), h.workDir),
+		ID: c.Tool.ID, Agent: c.Event.Agent, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command,
+		Arguments: c.Tool.Arguments, Dir: cmp.Or(workingDir(c), h.workDir),
 	}
 	p, err := h.policySource(dir).LoadFor(call)
 	if err != nil {

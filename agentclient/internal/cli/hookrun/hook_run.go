@@ -103,7 +103,9 @@ func (h *hookRun) flags() *cli.Flags {
 
 func newHookRun(env func(string) string, std cli.Streams) *hookRun {
 	return &hookRun{
-		env: env, std: std, started: time.Now(), releaseSignals: func() {}, connectTimeout: connectTimeout, acceptTimeout: acceptTimeout, transcriptTimeout: transcriptTimeout, log: hookLog{cli.HookLogFile(env)}, spool: report.NewSpool(env),
+		env: env, std: std, started: time.Now(), releaseSignals: func() {}, connectTimeout: connectTimeout,
+		acceptTimeout: acceptTimeout, transcriptTimeout: transcriptTimeout, log: hookLog{cli.HookLogFile(env)},
+		spool: report.NewSpool(env),
 	}
 }
 

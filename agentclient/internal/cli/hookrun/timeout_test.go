@@ -37,7 +37,8 @@ func TestHookRun_FailRunDeniesOnTimeout(t *testing.T) {
 		require.Equal(t, schema.FailRun, failRun.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
 
 		normal := &hookRun{env: func(string) string { return "" }}
-		require.NotEqual(t, hook.Deny, normal.verdictFor(c, hookDecision{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}).Effect, name)
+		timeout := agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}
+		require.NotEqual(t, hook.Deny, normal.verdictFor(c, hookDecision{}, timeout).Effect, name)
 		require.Empty(t, normal.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
 	}
 }

@@ -34,7 +34,10 @@ func attacks() map[string]*fakehub.Hub {
 			if !fakehub.IsPull(r) {
 				return false
 			}
-			fakehub.Refuse(w, &schema.StatusError{Err: schema.ErrExpired, Status: schema.Status{Status: schema.Failed, Outcome: schema.Cancelled, Source: schema.ByAgent}})
+			fakehub.Refuse(w, &schema.StatusError{
+				Err:    schema.ErrExpired,
+				Status: schema.Status{Status: schema.Failed, Outcome: schema.Cancelled, Source: schema.ByAgent},
+			})
 			return true
 		}, Status: schema.Status{Delivery: &schema.Delivery{State: schema.Blocked}}},
 	}

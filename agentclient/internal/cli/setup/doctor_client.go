@@ -71,7 +71,10 @@ const probeTimeout = 20 * time.Second
 
 // newDoctorClient reads the hub's health.
 func newDoctorClient(ctx context.Context, address string, o agentclient.Options) (c *doctorClient, health schema.Health, err error) {
-	c = &doctorClient{url: address, options: o, http: &http.Client{Timeout: 10 * time.Second, Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment})}}
+	c = &doctorClient{
+		url: address, options: o,
+		http: &http.Client{Timeout: 10 * time.Second, Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment})},
+	}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		c.way = "TCP"
 		if path, ok := info.Conn.RemoteAddr().(*net.UnixAddr); ok {

@@ -44,7 +44,10 @@ func (o openPages) IsShowing(person string, _ schema.EventID) bool { return o[pe
 
 // runClaims returns Claims whose leases are checked until the test ends.
 func runClaims(t *testing.T, pages openPages) *Claims {
-	c := New(Config{Store: pendingQuestions{}, Feed: feed.New(0, 64, 1<<20), People: operators{}, Presence: pages, Clock: time.Now, Log: slog.New(slog.DiscardHandler)})
+	c := New(Config{
+		Store: pendingQuestions{}, Feed: feed.New(0, 64, 1<<20), People: operators{}, Presence: pages,
+		Clock: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.Run(ctx) }()

@@ -69,9 +69,15 @@ func TestLog_LeavesForeignRowsToTheirHub(t *testing.T) {
 	t.Parallel()
 	registry, log := prometheus.NewRegistry(), feed.New(0, 16, 1<<20)
 	metrics := New(registry)
-	answer, err := json.Marshal(schema.StatusChange{ID: 1, HumanInTheLoopStatus: schema.Status{Status: schema.Responded, Outcome: schema.Approve, Source: schema.ByHuman}})
+	answer, err := json.Marshal(schema.StatusChange{
+		ID:                   1,
+		HumanInTheLoopStatus: schema.Status{Status: schema.Responded, Outcome: schema.Approve, Source: schema.ByHuman},
+	})
 	require.NoError(t, err)
-	other, err := json.Marshal(schema.StatusChange{ID: 2, HumanInTheLoopStatus: schema.Status{Status: schema.Responded, Outcome: schema.Deny, Source: schema.ByHuman}})
+	other, err := json.Marshal(schema.StatusChange{
+		ID:                   2,
+		HumanInTheLoopStatus: schema.Status{Status: schema.Responded, Outcome: schema.Deny, Source: schema.ByHuman},
+	})
 	require.NoError(t, err)
 	db := storetest.Open(t, storetest.Options{Fast: true})
 	q := query.New(query.Config{Store: db, Feed: log})

@@ -342,7 +342,10 @@ const maxQueuedNotices = 64 << 10
 
 // noticeFrames are the frames that are not part of the log, by the kind of their fact. The note
 // of the fact is the frame's data.
-var noticeFrames = map[feed.Kinds]schema.FrameType{feed.Messages: schema.MessageFrame, feed.Ratings: schema.RiskFrame, feed.Claims: schema.ClaimFrame, feed.Alerts: schema.AlertFrame, feed.Allowances: schema.AllowanceFrame}
+var noticeFrames = map[feed.Kinds]schema.FrameType{
+	feed.Messages: schema.MessageFrame, feed.Ratings: schema.RiskFrame, feed.Claims: schema.ClaimFrame,
+	feed.Alerts: schema.AlertFrame, feed.Allowances: schema.AllowanceFrame,
+}
 
 // followNotices sends the facts of noticeFrames to every stream of version 2 until ctx ends.
 func (s *Server) followNotices(ctx context.Context) {

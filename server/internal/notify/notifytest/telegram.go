@@ -156,7 +156,10 @@ type telegramParams struct {
 
 // send stores a message of the bot. problem is Telegram's reason to refuse it, or empty.
 func (f *Telegram) send(params *telegramParams) (result any, problem string) {
-	m := &TelegramMessage{Chat: chatName(params.Chat), Text: params.Text, ForceReply: params.Markup.ForceReply, Buttons: map[string]string{}, Answers: params.Reply.Message}
+	m := &TelegramMessage{
+		Chat: chatName(params.Chat), Text: params.Text, ForceReply: params.Markup.ForceReply,
+		Buttons: map[string]string{}, Answers: params.Reply.Message,
+	}
 	for _, row := range params.Markup.Rows {
 		for _, b := range row {
 			if len(b.Data) == 0 || len(b.Data) > 64 {

@@ -24,7 +24,9 @@ type QuestionRow struct {
 func (r *QuestionRow) Dest() []any {
 	q, d := &r.q, &r.delivery
 	return []any{
-		&q.URL, &q.ListenerKey, &q.Protocol, &r.deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.HasNonce, &q.Version, &q.State, &q.Answer, &r.held, &r.until, &r.timers[0], &r.timers[1], &q.Lifeline, &q.Receipt, &q.Proofs,
+		&q.URL, &q.ListenerKey, &q.Protocol, &r.deadline, &q.Text, &q.RequesterProcess, &q.Requester, &q.BodyHash,
+		&q.AskHash, &q.SecretHash, &q.HasNonce, &q.Version, &q.State, &q.Answer, &r.held, &r.until, &r.timers[0],
+		&r.timers[1], &q.Lifeline, &q.Receipt, &q.Proofs,
 		&d.answer, &d.state, &d.attempts, &d.sent, &d.due, &d.until, &d.leased, &d.handled,
 	}
 }

@@ -54,7 +54,8 @@ var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.s
 // inbox returns the reader of the inbox.
 func (s *engine) inbox() kit.Inbox[string] {
 	return kit.Inbox[string]{Pending: &s.pending, Source: inboxSource{s}, Queries: kit.InboxQueries{
-		List: queryInbox, ListOfStatus: queryInboxStatus, ListOfApp: queryInboxAgent, ListAwaiting: queryInboxAwaiting, ListAwaitingOfApp: queryInboxAwaitingAgent,
+		List: queryInbox, ListOfStatus: queryInboxStatus, ListOfApp: queryInboxAgent,
+		ListAwaiting: queryInboxAwaiting, ListAwaitingOfApp: queryInboxAwaitingAgent,
 		CountOfStatus: queryCountStatus, CountOfApp: queryCountAgent, CountAwaiting: queryCountAwaiting,
 	}}
 }

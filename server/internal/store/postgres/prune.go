@@ -27,7 +27,10 @@ func (s *engine) Prune(ctx context.Context, p store.RetentionPolicy) (result sto
 		batch = min(batch, p.Batch)
 	}
 	run := pruneRun{engine: s, RetentionPolicy: p, batch: batch}
-	for _, step := range []func(context.Context) error{run.pruneEvents, run.pruneSize, run.pruneImports, run.pruneQuestions, run.pruneTests, run.pruneMessages, run.pruneProjections} {
+	for _, step := range []func(context.Context) error{
+		run.pruneEvents, run.pruneSize, run.pruneImports, run.pruneQuestions, run.pruneTests, run.pruneMessages,
+		run.pruneProjections,
+	} {
 		if err := step(ctx); err != nil {
 			return run.result, err
 		}

@@ -46,7 +46,8 @@ func (s *engine) CreateShare(ctx context.Context, share store.Share, record stor
 		}
 		err := t.exec(`INSERT INTO shares (id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)`,
-			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript, kit.Millis(share.CreatedAt), kit.Millis(share.ExpiresAt))
+			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript,
+			kit.Millis(share.CreatedAt), kit.Millis(share.ExpiresAt))
 		if err != nil {
 			return err
 		}

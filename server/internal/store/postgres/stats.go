@@ -19,7 +19,8 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	now := time.Now()
 	out := store.Stats{
 		Pending: s.pending.Len(), Events: s.events.Load(), Queued: len(s.writer.queue),
-		RefusedFault: s.health.refused.Load(), Projections: s.projected.Lag(now), SearchIndex: s.indexed.Lag(now), Fault: s.health.current(), Hubs: s.hubStats(),
+		RefusedFault: s.health.refused.Load(), Projections: s.projected.Lag(now), SearchIndex: s.indexed.Lag(now),
+		Fault: s.health.current(), Hubs: s.hubStats(),
 	}
 	if !s.IsCurrent() {
 		if out.Fault == "" {

@@ -190,7 +190,9 @@ func TestTrigramIndex_FollowsPruning(t *testing.T) {
 		Event: &b.MustQuestion(t, 101).Event, Version: 2, State: schema.Responded, Status: []byte(`{}`), Delivery: &store.Delivery{ID: 101, State: schema.Acked},
 	}))
 	b.Clock.Advance(time.Hour)
-	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(9999 * time.Second), QuestionsBefore: b.Clock.Now().Add(time.Hour)})
+	_, err = b.Prune(t.Context(), store.RetentionPolicy{
+		EventsBefore: conformance.ClockStart.Add(9999 * time.Second), QuestionsBefore: b.Clock.Now().Add(time.Hour),
+	})
 	require.NoError(t, err)
 	buildIndex(t, b.engine)
 	b.requireBlocks(t, 0)

@@ -38,7 +38,10 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 		change := store.KeyChange{Rotate: true}
 		b.changeKey(t, &change)
 		keys = append(keys, b.Identity().Public())
-		require.Equal(t, store.KeyChange{Rotate: true, Old: schema.KeyID(keys[i]), New: schema.KeyID(keys[i+1]), PublicKey: sign.FormatPublicKey(keys[i+1])}, change)
+		require.Equal(t, store.KeyChange{
+			Rotate: true, Old: schema.KeyID(keys[i]), New: schema.KeyID(keys[i+1]),
+			PublicKey: sign.FormatPublicKey(keys[i+1]),
+		}, change)
 		after, err := os.ReadFile(identity.File(b.file))
 		require.NoError(t, err)
 		require.NotEqual(t, before, after, "the old key is gone")

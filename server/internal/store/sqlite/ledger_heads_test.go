@@ -71,8 +71,10 @@ func TestLedgerHead_IsSignedRegularly(t *testing.T) {
 	}
 	head := b.head(t)
 	entries := b.LedgerEntries(t)
-	require.Equal(t, sign.LedgerHead{Hub: b.HubID(), N: 2 * kit.SignEvery, Hash: entries[2*kit.SignEvery-1].Hash, At: schema.Millis(conformance.ClockStart.UnixMilli())}, head,
-		"every 100th entry is signed with it")
+	require.Equal(t, sign.LedgerHead{
+		Hub: b.HubID(), N: 2 * kit.SignEvery, Hash: entries[2*kit.SignEvery-1].Hash,
+		At: schema.Millis(conformance.ClockStart.UnixMilli()),
+	}, head, "every 100th entry is signed with it")
 	require.Equal(t, []int64{kit.SignEvery, 2 * kit.SignEvery}, b.headNumbers(t), "a later head replaces those in between")
 	b.Reopen(t)
 	require.NoError(t, b.SignLedgerHead(t.Context()))

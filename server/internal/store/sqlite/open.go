@@ -139,7 +139,11 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &engine{singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock, dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log}
+	s := &engine{
+		singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock,
+		dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts},
+		health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log,
+	}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())

@@ -15,7 +15,8 @@ import (
 func (s *engine) Search(ctx context.Context, q store.Search) (page store.SearchPage, err error) {
 	run := &searchRun{
 		SearchRun: kit.NewSearchRun(q), store: s,
-		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(), ratedOnly: q.Filter.RatedOnly(), transcriptsOnly: q.Filter.TranscriptsOnly(), status: q.Filter.Status(),
+		trigrams: grams.Required(q.Filter.RequiredLiterals()), questionsOnly: q.Filter.QuestionsOnly(),
+		ratedOnly: q.Filter.RatedOnly(), transcriptsOnly: q.Filter.TranscriptsOnly(), status: q.Filter.Status(),
 	}
 	run.Transcript = run.transcript
 	if err := run.setBounds(ctx); err != nil {

@@ -44,7 +44,8 @@ func (s *engine) CreateShare(ctx context.Context, share store.Share, record stor
 		}
 		_, err := t.exec(`INSERT INTO shares (stream_id, id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens)
 			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`,
-			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript, kit.Millis(share.CreatedAt), kit.Millis(share.ExpiresAt))
+			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript,
+			kit.Millis(share.CreatedAt), kit.Millis(share.ExpiresAt))
 		if err != nil {
 			return err
 		}
