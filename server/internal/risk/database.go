@@ -131,7 +131,8 @@ func (a *assessor) assessStatement(src *call.Text, st *statement) {
 		a.add(deletesRows, sp)
 	case w[0] == "UPDATE" && slices.Contains(w, "SET") && !st.hasWhere:
 		a.add(updatesRows, sp)
-	case w[0] == "ALTER" && w[1] == "TABLE" && len(w) == 4 && (w[3] == "DROP" || strings.Contains(strings.ToUpper(src.Text[st.from:min(st.to, len(src.Text))]), " DROP COLUMN ")):
+	case w[0] == "ALTER" && w[1] == "TABLE" && len(w) == 4 &&
+		(w[3] == "DROP" || strings.Contains(strings.ToUpper(src.Text[st.from:min(st.to, len(src.Text))]), " DROP COLUMN ")):
 		a.add(dropsData, sp)
 	}
 }

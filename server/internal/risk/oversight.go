@@ -194,7 +194,8 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 	if inv.findArgument("-0", "-l", "-L", "--list") != nil {
 		return
 	}
-	named := a.mentionsHookback(inv.cmd) || inv.pipedInput && slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentionsHookback(&c) })
+	named := a.mentionsHookback(inv.cmd) || inv.pipedInput &&
+		slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentionsHookback(&c) })
 	for i := range inv.args {
 		for _, v := range inv.args[i].Vars {
 			named = named || a.hubProcesses[v.Name]

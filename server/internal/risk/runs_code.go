@@ -87,7 +87,8 @@ func (a *assessor) checkDownloaded(inv *invocation, w *call.Word) {
 // addDownloaded records the files that a command writes with data from the network.
 func (a *assessor) addDownloaded(c *call.Command) {
 	isDownload := func(c call.Command) bool { return downloads(&c) }
-	if writers := a.writers(c); !downloads(c) && (commandName(c) != "tee" || !slices.ContainsFunc(writers[:min(len(writers), maxWriters)], isDownload)) {
+	if writers := a.writers(c); !downloads(c) &&
+		(commandName(c) != "tee" || !slices.ContainsFunc(writers[:min(len(writers), maxWriters)], isDownload)) {
 		return
 	}
 	if a.downloaded == nil {

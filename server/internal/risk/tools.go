@@ -287,7 +287,8 @@ func (a *assessor) checkUnread() {
 		u := &a.call.Unread[i]
 		found := rule{"unreadable", medium, "It can't be read completely: " + u.Reason + "."}
 		switch {
-		case strings.HasPrefix(u.Reason, notShell), strings.HasPrefix(u.Reason, "its arguments"), strings.Contains(u.Reason, "nested too"), strings.Contains(u.Reason, "longer than"), strings.Contains(u.Reason, "more than"):
+		case strings.HasPrefix(u.Reason, notShell), strings.HasPrefix(u.Reason, "its arguments"),
+			strings.Contains(u.Reason, "nested too"), strings.Contains(u.Reason, "longer than"), strings.Contains(u.Reason, "more than"):
 			found = unreadable
 		case strings.Contains(u.Reason, "known only at run time"):
 			continue // the rules about dynamic programs and scripts say more

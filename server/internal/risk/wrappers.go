@@ -117,7 +117,8 @@ func (a *assessor) checkRunOutput(inv *invocation, writers []call.Command, sp ca
 			return false
 		}
 		switch c := &writers[i]; {
-		case downloads(c) && slices.ContainsFunc(append(a.runners(inv.cmd), inv.name), func(name string) bool { return name == "sudo" || name == "doas" }):
+		case downloads(c) &&
+			slices.ContainsFunc(append(a.runners(inv.cmd), inv.name), func(name string) bool { return name == "sudo" || name == "doas" }):
 			a.add(runsAsAdmin, sp)
 			return true
 		case downloads(c):
