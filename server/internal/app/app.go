@@ -140,7 +140,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	var redactor *redact.Redactor
 	if !a.cfg.KeepSecrets {
-		redactor = redact.New(redact.Options{})
+		redactor = redact.New()
 	}
 	guard, err := netguard.New(netguard.Config{
 		Allow: a.cfg.NotifyAllow, OwnPorts: []uint16{uint16(portOf(a.listeners[0]))}, ProxyURL: a.cfg.NotifyProxy,

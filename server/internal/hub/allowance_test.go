@@ -76,7 +76,7 @@ func TestAllowance_AnswersForFifteenMinutes(t *testing.T) {
 
 func TestAllowance_LeavesOtherQuestionsPending(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New() })
 	h.setPeople("ada", "grace")
 	h.allow(h.as("ada"))
 	require.Equal(t, "approve by rule 1", h.postedOutcome(bashRequest("s", "git log")))

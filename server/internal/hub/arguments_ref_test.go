@@ -62,7 +62,7 @@ func TestArgumentsRef_LargeArguments(t *testing.T) {
 
 func TestArgumentsRef_IsRedacted(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New() })
 	secret := "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 	saved := h.post(withTool(questionEvent(referringQuestion, `{"tool_input":{"command":"rm -rf / # `+secret+`"}}`), "Bash"))
 	require.NotContains(t, string(saved.JSON), secret)

@@ -25,7 +25,7 @@ func BenchmarkDraft(b *testing.B) {
 		name string
 		hub  *Hub
 	}{
-		{"redacted", &Hub{Config: Config{Redactor: redact.New(redact.Options{})}}},
+		{"redacted", &Hub{Config: Config{Redactor: redact.New()}}},
 		{"plain", &Hub{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -81,7 +81,7 @@ func TestDuplicates_AnswerCoversSeenMembers(t *testing.T) {
 
 func TestDuplicates_DifferentQuestionsStaySeparate(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New() })
 	ask := func(app, session, question string) schema.EventID {
 		return h.post(fmt.Sprintf(`{"source_app":%q,"session_id":%q,"hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":%s}`, app, session, question)).ID
 	}

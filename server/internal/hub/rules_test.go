@@ -83,7 +83,7 @@ func TestRule_AnswersLikePerson(t *testing.T) {
 
 func TestRule_LeavesOtherCallsPending(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New() })
 	h.makeRule(schema.ThenAllow)
 	require.Equal(t, "approve by rule 1", h.postedOutcome(bashRequest("s2", "npm test src/cart")))
 	for name, event := range map[string]string{

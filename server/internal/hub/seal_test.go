@@ -155,7 +155,7 @@ func TestSeal_CoversVotesAndRules(t *testing.T) {
 // The text is the one that people saw: redaction removed the secret from it.
 func TestSeal_CoversQuestionTextAfterRedaction(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New() })
 	id := h.post(strings.Replace(sealedQuestion(bashCall), "May I?", "Use ghp_abcdefghijklmnopqrstuvwxyz0123456789?", 1)).ID
 	_, err := h.Respond(t.Context(), id, approval(), Caller{})
 	require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestSeal_CoversEachDuplicate(t *testing.T) {
 // guess what redaction removed.
 func TestSeal_DigestCoversQuestionBeforeRedaction(t *testing.T) {
 	t.Parallel()
-	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New(redact.Options{}) })
+	h := newTestHub(t, func(c *Config) { c.Redactor = redact.New() })
 	secret := `"type":"permission","toolCall":{"name":"Bash","arguments":{"command":"curl -H 'Authorization: Bearer ghp_abcdefghijklmnopqrstuvwxyz0123456789'"}}`
 	for _, body := range []string{sealedQuestion(secret), strings.Replace(sealedQuestion(secret), `"nonce"`, `"unknown"`, 1)} {
 		id := h.post(body).ID

@@ -2,11 +2,7 @@ package redact
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+	"regexp"
 
 	"github.com/hookback/hookback/agentclient/call"
 )
@@ -26,11 +22,9 @@ func (r *Redactor) Ask(b []byte, lines func() []call.Line) (out []byte, n int) {
 
 // layout is where a replacement in the text of a question may cover more than one plain word.
 type layout struct {
-	quoted map[int]quotation // by the end of its content
-	data   []span            // text that a shell doesn't split into words, in order
+	quoted  map[int]quotation // by the end of its content
+	entries map[int]bool      // values of lines such as NAME = value in a text, by where they begin
 }
-
-type span struct{ from, to int }
 
 // quotation is the content of a quoted string on one line in which nothing is expanded.
 type quotation struct {
@@ -54,10 +48,9 @@ func (w *walker) shellOf(b []byte) (shell call.Shell) {
 
 // layoutOf reads a string of the event: a command line of a shell, or a text, if shell is "".
 func layoutOf(b []byte, shell call.Shell) *layout {
-	l := &layout{quoted: map[int]quotation{}}
+	l := &layout{quoted: map[int]quotation{}, entries: map[int]bool{}}
 	if shell == "" {
 		l.addText(b, 0)
-		l.data = []span{{0, len(b)}}
 		return l
 	}
 	read := call.ReadLine(string(b), shell)
@@ -65,81 +58,64 @@ func layoutOf(b []byte, shell call.Shell) *layout {
 		return l
 	}
 	for i := range read.Commands {
-		if cmd := &read.Commands[i]; cmd.Depth == 0 {
-			l.addCommand(b, cmd)
+		cmd := &read.Commands[i]
+		if cmd.Depth > 0 {
+			continue
+		}
+		for _, w := range append(cmd.Assignments, cmd.Words...) {
+			l.addWord(b, w.Span)
+		}
+		for _, r := range cmd.Redirects {
+			if r.Op == "<<" || r.Op == "<<-" {
+				l.addText(b[r.Target.Span.From:r.Target.Span.To], r.Target.Span.From)
+			}
 		}
 	}
-	slices.SortFunc(l.data, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return l
-}
-
-func (l *layout) addCommand(b []byte, cmd *call.Command) {
-	for _, w := range cmd.Assignments {
-		l.addWord(b, w.Span)
-	}
-	for _, w := range cmd.Words {
-		l.addWord(b, w.Span)
-	}
-	for i := range cmd.Redirects {
-		if at := cmd.Redirects[i].Target.Span; cmd.Redirects[i].Op == "<<" || cmd.Redirects[i].Op == "<<-" {
-			l.addText(b[at.From:at.To], at.From)
-			l.data = append(l.data, span{at.From, at.To})
-		}
-	}
 }
 
 // addWord adds the first string of a word, if only plain text is before it, and the strings in that one.
 func (l *layout) addWord(b []byte, at call.Span) {
-	q := bytes.IndexAny(b[at.From:at.To], `"'`)
-	if q < 0 || runLen(b[at.From:at.From+q], wordEnds) != q {
+	q := at.From + len(plainWord.Find(b[at.From:at.To]))
+	if q == at.To || b[q] != '"' && b[q] != '\'' {
 		return
 	}
-	from := at.From + q + 1
-	content, rest, isClosed := bytes.Cut(b[from:at.To], b[from-1:from])
-	if !isClosed || b[from-1] == '"' && bytes.ContainsAny(content, "$`\\") {
+	content, rest, isClosed := bytes.Cut(b[q+1:at.To], b[q:q+1])
+	if !isClosed || b[q] == '"' && bytes.ContainsAny(content, "$`\\") {
 		return
 	}
-	l.addText(content, from)
-	if runLen(content, "") == len(content) && isWordEnd(rest[:min(len(rest), 1)]) {
-		l.quoted[from+len(content)] = quotation{from, true}
+	l.addText(content, q+1)
+	if printable.Match(content) && wordEnd.Match(rest) {
+		l.quoted[q+1+len(content)] = quotation{q + 1, true}
 	}
 }
 
-const (
-	wordEnds = " \"'`\\;&|<>()${}"
-	// textEnds end a string in a text of unknown language, where they can start code or a comment.
-	textEnds = "\"'`\\<>()[]{}$*"
-	// otherQuotes start a string in some languages, such as “ in PowerShell.
-	otherQuotes = "`‘’‚‛“”„"
+var (
+	plainWord = regexp.MustCompile(`^[*\[\]` + plainSigns + `]*`)
+	printable = regexp.MustCompile(`^[ -~\p{L}\p{Nd}]*$`)
+	// textString is a string in a text of unknown language, without signs that could end it there as
+	// code or a comment, or any other quote. ' is no quote in a batch file, “ is one in PowerShell.
+	textString = regexp.MustCompile(`"[ ;&|` + plainSigns + `]*"|'[ ` + plainSigns + "]*'|[\"'`‘’‚‛“”„]")
+	textEntry  = regexp.MustCompile(`(?m)^[ \t]*[\w-]+[ \t]*=[ \t]*([*\[\]` + plainSigns + `]+)[ \t]*\r?$`)
+	wordEnd    = regexp.MustCompile(`^([\s,;:)}&|<>\]]|$)`)
 )
 
-func isWordEnd(next []byte) bool {
-	return len(next) == 0 || bytes.IndexByte([]byte(" \t\r\n,;:)]}&|<>"), next[0]) >= 0
-}
+// plainSigns are letters, digits, and signs without a meaning between words.
+const plainSigns = `\p{L}\p{Nd}!#%+,./:=?@^_~-`
 
 // addText adds the quoted strings of a text whose language isn't known, such as a file's. After a quote
 // that could be read in another way it adds no more, because code could then be between two strings.
 func (l *layout) addText(b []byte, offset int) {
-	for i := 0; i < len(b); {
-		c, size := utf8.DecodeRune(b[i:])
-		i += size
-		if strings.ContainsRune(otherQuotes, c) {
+	for _, m := range textEntry.FindAllSubmatchIndex(b, -1) {
+		l.entries[offset+m[2]] = true
+	}
+	for _, m := range textString.FindAllIndex(b, -1) {
+		from, to := m[0]+1, m[1]-1
+		isString := to >= from && b[to] == b[m[0]]
+		if !isString || !wordEnd.Match(b[m[1]:]) || m[0] > 0 && bytes.IndexByte([]byte(" \t\r\n=:,([{<"), b[m[0]-1]) < 0 {
 			return
 		}
-		if c != '"' && c != '\'' {
-			continue
-		}
-		ends := textEnds
-		if c == '\'' {
-			ends += ";&|" // it is no quote in a batch file
-		}
-		end := i + runLen(b[i:], ends)
-		if end == len(b) || b[end] != byte(c) || !isWordEnd(b[end+1:]) ||
-			i > 1 && bytes.IndexByte([]byte(" \t\r\n=:,([{<"), b[i-2]) < 0 {
-			return
-		}
-		l.quoted[offset+end] = quotation{from: offset + i}
-		i = end + 1
+		l.quoted[offset+to] = quotation{from: offset + from}
 	}
 }
 
@@ -150,31 +126,18 @@ func (l *layout) covers(m match) bool {
 	return ok && (q.from == m.from || q.isWord && q.from == m.name)
 }
 
-// isEntry reports whether b[from:] is a line such as NAME = value of a configuration file, whose value
-// begins at value.
-func (l *layout) isEntry(b []byte, from, value int) bool {
-	at, _ := slices.BinarySearchFunc(l.data, from, func(s span, from int) int { return cmp.Compare(s.to, from+1) })
-	if at == len(l.data) || from < l.data[at].from {
-		return false
-	}
-	data := b[:l.data[at].to]
-	isBlank := func(c byte) bool { return c == ' ' || c == '\t' }
-	for from > l.data[at].from && isBlank(b[from-1]) {
-		from--
-	}
-	end := skipWhile(data, value+runLen(data[value:], wordEnds), isBlank)
-	return (from == l.data[at].from || b[from-1] == '\n') && (end == len(data) || data[end] == '\n' || data[end] == '\r')
-}
-
-// pieces returns the parts of a match that Redactor.Ask may replace: all of it, the lines of a private
-// key, or the start of another secret, which may be empty.
+// pieces returns the parts of a match to replace: all of it, or, in a question where that could hide
+// something, the lines of a private key, or the start of another secret, which may be empty.
 func (l *layout) pieces(b []byte, m match) []match {
+	if l == nil {
+		return []match{m}
+	}
 	if m.rule != privateKeyRule {
 		if scheme := skipWhile(b[:m.to], m.from, isAlnum); m.rule == "authorization" && scheme+1 < m.to && b[scheme] == ' ' {
 			m.from = scheme + 1 // Bearer or Basic
 		}
 		if !l.covers(m) {
-			m.to = m.from + runLen(b[m.from:m.to], wordEnds)
+			m.to = m.from + len(plainWord.Find(b[m.from:m.to]))
 		}
 		return []match{m}
 	}
@@ -194,17 +157,3 @@ func (l *layout) pieces(b []byte, m match) []match {
 
 // minKeyLine is shorter than every line of a private key but the last, and longer than the words around it.
 const minKeyLine = 16
-
-// runLen returns the length of the text at the start of b that has letters, digits, and ASCII signs other
-// than the given ones.
-func runLen(b []byte, ends string) int {
-	for i := 0; i < len(b); {
-		c, size := utf8.DecodeRune(b[i:])
-		isPlain := c < utf8.RuneSelf && c >= ' ' && c != 0x7f && !strings.ContainsRune(ends, c)
-		if !isPlain && (c < utf8.RuneSelf || !unicode.IsLetter(c) && !unicode.IsDigit(c)) {
-			return i
-		}
-		i += size
-	}
-	return len(b)
-}

@@ -9,23 +9,19 @@ import (
 // the name around s.b[at:] belongs to a secret.
 func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
 	from, to := s.nameAround(at)
-	rule := r.keyNameOf(s.b[from:to])
+	rule := keyNameOf(s.b[from:to])
 	if rule == nil {
 		return match{}, false
 	}
 	if s.raw {
 		return match{}, valueMayFollow(s.b, from, to)
 	}
-	if !s.assign {
-		return match{}, false
-	}
 	v, ok := valueAt(s.b, from, to)
-	if !ok || s.layout != nil && v.mayBeCode(s.b, from) && !s.layout.isEntry(s.b, from, v.at) {
+	if !ok || s.layout != nil && v.mayBeCode(s.b, from) && !s.layout.entries[v.at] {
 		return match{}, false
 	}
-	v.rule = rule.rule
 	m, ok := v.locate(s.b)
-	m.name = from
+	m.rule, m.name = rule.rule, from
 	return m, ok
 }
 
@@ -77,7 +73,6 @@ func skipSpace(b []byte, from int) int {
 // assignedValue is the start of a value and how it is written.
 type assignedValue struct {
 	at    int
-	rule  string
 	name  []byte
 	style valueStyle
 }
@@ -182,7 +177,7 @@ func (v assignedValue) locate(b []byte) (match, bool) {
 		v.style == flagStyle && text[0] == '-' || v.style == codeStyle && isExpression(v.name, text) {
 		return match{}, false
 	}
-	return match{from: v.at, to: end, rule: v.rule}, true
+	return match{from: v.at, to: end}, true
 }
 
 func (v assignedValue) valueEnd(b []byte) int {

@@ -2,65 +2,45 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 )
 
 // keyName is a rule for names: a value whose name ends with these words is a secret.
 type keyName struct {
-	rule  string
-	words []string // lower case
-	// suffix permits other letters before the last word, as in PGPASSWORD.
+	rule string
+	// words are lower case, without separators. Every matching name contains the literal, whatever its
+	// separators are; empty: words.
+	words, literal string
+	// suffix permits other letters before the first word, as in PGPASSWORD.
 	suffix  bool
 	deep    bool // every value in an object of this name is secret
 	numbers bool // numbers are secret, too
 }
 
-func builtinKeyNames() []keyName {
-	one := func(rule string, words ...string) keyName { return keyName{rule: rule, words: words} }
-	return []keyName{
-		{rule: "password", words: []string{"password"}, suffix: true, numbers: true},
-		{rule: "password", words: []string{"passwd"}, suffix: true, numbers: true},
-		{rule: "password", words: []string{"passphrase"}, suffix: true},
-		{rule: "password", words: []string{"passwords"}, deep: true, numbers: true},
-		one("password", "mysql", "pwd"),
-		{rule: "secret", words: []string{"secret"}, suffix: true},
-		{rule: "secret", words: []string{"secrets"}, deep: true},
-		{rule: "token", words: []string{"token"}, suffix: true},
-		{rule: "api_key", words: []string{"apikey"}, suffix: true},
-		one("api_key", "api", "key"),
-		one("access_key", "access", "key"),
-		one("access_key", "account", "key"),
-		one("private_key", "private", "key"),
-		one("private_key", "privatekey"),
-		one("private_key", "signing", "key"),
-		one("private_key", "encryption", "key"),
-		{rule: "authorization", words: []string{"authorization"}, deep: true},
-		{rule: "credentials", words: []string{"credential"}, deep: true},
-		{rule: "credentials", words: []string{"credentials"}, deep: true},
-		{rule: "cookie", words: []string{"cookie"}, deep: true},
-		{rule: "cookie", words: []string{"cookies"}, deep: true},
-		one("session", "session"),
-		one("dsn", "dsn"),
-		one("connection_string", "connection", "string"),
-		one("connection_string", "connectionstring"),
-	}
-}
-
-// customKeyName returns the rule for a configured name. A name without a word of at least three
-// letters can't be searched for.
-func customKeyName(key string) (keyName, bool) {
-	var w nameWords
-	w.split([]byte(key))
-	n := keyName{rule: "custom"}
-	for i := range w.n {
-		n.words = append(n.words, string(w.word(i)))
-	}
-	return n, len(n.words) > 0 && len(n.longestWord()) >= 3
-}
-
-// longestWord returns the longest word. Every matching name contains it.
-func (n *keyName) longestWord() string {
-	return slices.MaxFunc(n.words, func(a, b string) int { return len(a) - len(b) })
+var keyNames = []keyName{
+	{rule: "password", words: "password", suffix: true, numbers: true},
+	{rule: "password", words: "passwd", suffix: true, numbers: true},
+	{rule: "password", words: "passphrase", suffix: true},
+	{rule: "password", words: "passwords", deep: true, numbers: true},
+	{rule: "password", words: "mysqlpwd", literal: "mysql"},
+	{rule: "secret", words: "secret", suffix: true},
+	{rule: "secret", words: "secrets", deep: true},
+	{rule: "token", words: "token", suffix: true},
+	{rule: "api_key", words: "apikey", literal: "api", suffix: true},
+	{rule: "access_key", words: "accesskey", literal: "access"},
+	{rule: "access_key", words: "accountkey", literal: "account"},
+	{rule: "private_key", words: "privatekey", literal: "private"},
+	{rule: "private_key", words: "signingkey", literal: "signing"},
+	{rule: "private_key", words: "encryptionkey", literal: "encryption"},
+	{rule: "authorization", words: "authorization", deep: true},
+	{rule: "credentials", words: "credential", deep: true},
+	{rule: "credentials", words: "credentials", deep: true},
+	{rule: "cookie", words: "cookie", deep: true},
+	{rule: "cookie", words: "cookies", deep: true},
+	{rule: "session", words: "session"},
+	{rule: "dsn", words: "dsn"},
+	{rule: "connection_string", words: "connectionstring", literal: "connection"},
 }
 
 // trailingWords may follow a secret name: secret_key, password2.
@@ -72,35 +52,31 @@ const maxNameBytes = 64
 // nameWords holds the last words of a name: api_key, apiKey, API-KEY and APIKey are all api,
 // key.
 type nameWords struct {
-	buf    [maxNameBytes]byte
-	bounds [12]struct{ from, to int8 }
-	n      int
+	text [maxNameBytes]byte // lower case, without separators
+	ends [maxNameBytes + 1]int8
+	n    int // words; word i is text[ends[i]:ends[i+1]]
 }
 
-func (w *nameWords) word(i int) []byte { return w.buf[w.bounds[i].from:w.bounds[i].to] }
+func (w *nameWords) word(i int) []byte { return w.text[w.ends[i]:w.ends[i+1]] }
 
 func (w *nameWords) split(id []byte) {
 	id = id[max(0, len(id)-maxNameBytes):]
-	for i, c := range id {
-		w.buf[i] = toLower(c)
-	}
 	for i := 0; i < len(id); {
 		if !isAlnum(id[i]) {
 			i++
 			continue
 		}
-		end := wordEnd(id, i)
-		if w.n == len(w.bounds) {
-			copy(w.bounds[:], w.bounds[1:])
-			w.n--
+		end, at := nameWordEnd(id, i), w.ends[w.n]
+		for ; i < end; i++ {
+			w.text[at] = id[i] | caseBit
+			at++
 		}
-		w.bounds[w.n].from, w.bounds[w.n].to = int8(i), int8(end)
 		w.n++
-		i = end
+		w.ends[w.n] = at
 	}
 }
 
-func wordEnd(id []byte, from int) int {
+func nameWordEnd(id []byte, from int) int {
 	end := from + 1
 	for ; end < len(id) && isAlnum(id[end]); end++ {
 		next := end+1 < len(id) && isLower(id[end+1])
@@ -122,37 +98,44 @@ func wordEnd(id []byte, from int) int {
 }
 
 // keyNameOf returns the rule that the name matches, or nil.
-func (r *Redactor) keyNameOf(id []byte) *keyName {
+func keyNameOf(id []byte) *keyName {
 	if len(id) < 3 {
 		return nil
 	}
 	var w nameWords
 	w.split(id)
-	for end := w.n; end > 0; end-- {
-		for i := range r.names {
-			if r.names[i].matches(&w, end) {
-				return &r.names[i]
+	for n := w.n; n > 0; n-- {
+		for i := range keyNames {
+			if keyNames[i].matches(&w, n) {
+				return &keyNames[i]
 			}
 		}
-		if last := w.word(end - 1); !isDigit(last[0]) && !slices.Contains(trailingWords, string(last)) {
+		if last := w.word(n - 1); !isDigit(last[0]) && !slices.Contains(trailingWords, string(last)) {
 			return nil
 		}
 	}
 	return nil
 }
 
-func (n *keyName) matches(w *nameWords, end int) bool {
-	from := end - len(n.words)
-	if from < 0 {
+// literalText returns the text that every matching name contains.
+func (n *keyName) literalText() string { return cmp.Or(n.literal, n.words) }
+
+// matches reports whether the first words of a name end with those of the rule.
+func (n *keyName) matches(w *nameWords, words int) bool {
+	name := w.text[:w.ends[words]]
+	from := len(name) - len(n.words)
+	if from < 0 || string(name[from:]) != n.words {
 		return false
 	}
-	for i, want := range n.words {
-		have := w.word(from + i)
-		if string(have) != want && !(n.suffix && len(have) > len(want) && string(have[len(have)-len(want):]) == want) {
-			return false
+	startsWord := n.suffix
+	for _, start := range w.ends[:words] {
+		at := int(start) - from
+		if at > 0 && at < len(n.literalText()) {
+			return false // pass_word
 		}
+		startsWord = startsWord || at == 0
 	}
-	return true
+	return startsWord
 }
 
 // trailingName returns the identifier that a member's name ends with, usually the whole name.

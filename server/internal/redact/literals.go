@@ -1,8 +1,9 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/binary"
-	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -42,7 +43,10 @@ type scan struct {
 	layout *layout // of a question's string; nil: see Redactor.JSON
 }
 
-const caseFoldMask = 0x2020202020202020
+const (
+	caseBit      = 0x20 // that lower-case letters have
+	caseFoldMask = 0x2020202020202020
+)
 
 // typicalEvent represents the events that agents send. Byte pairs that are frequent in it are
 // avoided as index pairs.
@@ -59,19 +63,19 @@ const typicalEvent = `{"source_app":"my-project","session_id":"4f2a9c1e-77b3","h
 func (r *Redactor) buildTables() {
 	r.literals = [][]literal{nil}
 	seen := map[string]bool{}
-	for _, n := range r.names {
-		if lit := n.longestWord(); !seen[lit] {
+	for _, n := range keyNames {
+		if lit := n.literalText(); !seen[lit] {
 			seen[lit] = true
 			r.addLiteral(lit, (*Redactor).findAssignment)
 		}
 	}
 	for _, sh := range tokenFormats {
-		r.addLiteral(sh.prefix, sh.find)
+		for prefix := range strings.FieldsSeq(sh.prefixes) {
+			r.addLiteral(prefix, func(_ *Redactor, s *scan, at int) (match, bool) { return sh.find(s, at, prefix) })
+		}
 	}
 	for _, p := range []literal{
 		{text: `://`, match: (*Redactor).findUserinfo},
-		{text: `:\/\/`, match: (*Redactor).findUserinfo},
-		{text: `hooks.slack.com\/services`, match: (*Redactor).findEscapedSlash},
 		{text: `bearer `, match: (*Redactor).findBearer},
 		{text: `-----BEGIN `, match: (*Redactor).findPrivateKey},
 		{text: `eyJ`, match: (*Redactor).findJWT},
@@ -111,10 +115,10 @@ var foldedTypical = strings.Map(func(c rune) rune { return c | 0x20 }, typicalEv
 
 func occurrences(pair []byte) int { return strings.Count(foldedTypical, string(pair)) }
 
-// mayContainSecret reports whether JSON text may contain a secret.
+// mayContainSecret reports whether JSON text may contain a secret. An escaped slash may be part of any.
 func (r *Redactor) mayContainSecret(b []byte) bool {
-	_, ok := r.find(&scan{b: b, raw: true, assign: true}, 0)
-	return ok
+	_, ok := r.find(&scan{b: b, raw: true}, 0)
+	return ok || bytes.Contains(b, []byte(`\/`))
 }
 
 // find returns the first secret at or after from.
@@ -185,9 +189,6 @@ func (r *Redactor) findEscape(s *scan, at int) (match, bool) {
 	if !s.raw || at+6 > len(s.b) {
 		return match{}, false
 	}
-	c, ok := parseHex4(s.b[at+2:])
-	return match{}, ok && (isName(byte(c)) || slices.Contains([]rune(":/@."), c)) //nolint:gosec // below 256
+	c, err := strconv.ParseUint(string(s.b[at+4:at+6]), 16, 8)
+	return match{}, err == nil && (isName(byte(c)) || bytes.IndexByte([]byte(":/@."), byte(c)) >= 0)
 }
-
-// findEscapedSlash makes the message be walked, for literals that contain slashes.
-func (r *Redactor) findEscapedSlash(s *scan, _ int) (match, bool) { return match{}, s.raw }

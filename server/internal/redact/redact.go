@@ -19,17 +19,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// Options configures a Redactor in addition to the built-in rules.
-type Options struct {
-	// Keys are additional names of secret members, such as "internal_ref". They match the last
-	// words of a member's name, in any spelling (internalRef, too).
-	Keys []string
-}
-
 // Redactor finds and replaces secrets. It is immutable and safe for concurrent use. A nil
 // Redactor replaces nothing.
 type Redactor struct {
-	names    []keyName
 	literals [][]literal     // slot → literals to check; slot 0 is empty
 	slots    [1 << 16]uint8  // folded byte pair → index in literals
 	pairs    [1 << 10]uint64 // bitmap of the pairs that have a slot; fits into the L1 cache
@@ -43,14 +35,9 @@ const maxNesting = 4 * schema.MaxDepth
 // another match; with repeated passes, redacting twice changes nothing.
 const maxPasses = 8
 
-// New returns a Redactor with the built-in rules and the additional keys of o.
-func New(o Options) *Redactor {
-	r := &Redactor{names: builtinKeyNames()}
-	for _, key := range o.Keys {
-		if n, ok := customKeyName(key); ok {
-			r.names = append(r.names, n)
-		}
-	}
+// New returns a Redactor.
+func New() *Redactor {
+	r := &Redactor{}
 	r.buildTables()
 	return r
 }
@@ -98,6 +85,7 @@ type frame struct {
 
 // run reports whether the text was read to its end.
 func (w *walker) run() bool {
+	w.stack = []frame{{}}
 	for i := 0; i < len(w.in); i++ {
 		switch c := w.in[i]; {
 		case c == '{' || c == '[':
@@ -106,11 +94,11 @@ func (w *walker) run() bool {
 			}
 			w.openContainer(c == '{')
 		case c == '}' || c == ']':
-			if len(w.stack) == 0 {
+			if len(w.stack) == 1 {
 				return false
 			}
 			w.stack = w.stack[:len(w.stack)-1]
-		case (c == ',' || c == ':') && len(w.stack) > 0:
+		case c == ',' || c == ':':
 			top := &w.stack[len(w.stack)-1]
 			top.inKey = top.object && c == ','
 		case c == '"':
@@ -126,7 +114,7 @@ func (w *walker) run() bool {
 			i = end - 1
 		}
 	}
-	return len(w.stack) == 0
+	return len(w.stack) == 1
 }
 
 func isNumber(c byte) bool {
@@ -154,16 +142,13 @@ func stringEnd(b []byte, from int) int {
 }
 
 func (w *walker) openContainer(object bool) {
-	f := frame{object: object, inKey: object}
-	if len(w.stack) > 0 {
-		top := &w.stack[len(w.stack)-1]
-		if rule := w.ruleFor(top); rule != nil && (rule.deep || !object) {
-			f.rule = rule
-		}
-		f.within = top.member
-		if !object {
-			f.member = top.member
-		}
+	top := &w.stack[len(w.stack)-1]
+	f := frame{object: object, inKey: object, within: top.member}
+	if rule := w.ruleFor(top); rule != nil && (rule.deep || !object) {
+		f.rule = rule
+	}
+	if !object {
+		f.member = top.member
 	}
 	w.stack = append(w.stack, f)
 }
@@ -173,27 +158,22 @@ func (w *walker) ruleFor(f *frame) *keyName {
 	if f.rule != nil || !f.object {
 		return f.rule
 	}
-	return w.r.keyNameOf(trailingName(f.member))
+	return keyNameOf(trailingName(f.member))
 }
 
 // handleString redacts the string whose contents are in[from:to].
 func (w *walker) handleString(from, to int) {
-	raw := w.in[from:to]
-	if len(w.stack) == 0 {
-		w.redactContents(from, to, true)
-		return
-	}
-	top := &w.stack[len(w.stack)-1]
+	raw, top := w.in[from:to], &w.stack[len(w.stack)-1]
 	if top.inKey {
-		top.member = decodeName(raw)
-		w.redactContents(from, to, false)
+		top.member, _ = decodeString(raw)
+		w.redactContents(from, to)
 		return
 	}
 	if top.isPreserved() {
 		return
 	}
 	if rule := w.ruleFor(top); rule == nil {
-		w.redactContents(from, to, true)
+		w.redactContents(from, to)
 	} else if len(raw) > 0 && placeholderLen(raw) != len(raw) {
 		w.replace(from, to, placeholder(rule.rule))
 	}
@@ -201,28 +181,25 @@ func (w *walker) handleString(from, to int) {
 
 // handleNumber redacts a number, because a password may be one.
 func (w *walker) handleNumber(from, to int) {
-	if len(w.stack) == 0 {
-		return
-	}
 	if rule := w.ruleFor(&w.stack[len(w.stack)-1]); rule != nil && rule.numbers {
 		w.replace(from, to, `"`+placeholder(rule.rule)+`"`)
 	}
 }
 
-// redactContents replaces the secrets inside a string. assign is false for member names, in
-// which NAME=value makes no sense.
-func (w *walker) redactContents(from, to int, assign bool) {
+// redactContents replaces the secrets inside a string.
+func (w *walker) redactContents(from, to int) {
 	raw := w.in[from:to]
 	if !w.r.mayContainSecret(raw) {
 		return
 	}
 	var shell call.Shell
 	if w.isAsk {
-		shell = w.shellOf(decodeString(raw))
+		text, _ := decodeString(raw)
+		shell = w.shellOf(text)
 	}
 	changed := 0
 	for range maxPasses {
-		next, n := w.redactString(raw, assign, shell)
+		next, n := w.redactString(raw, shell)
 		if n == 0 {
 			break
 		}
@@ -274,33 +251,27 @@ func placeholderLen(b []byte) int {
 }
 
 // redactString replaces the secrets in the contents of one JSON string. shell is that of a command line.
-func (w *walker) redactString(raw []byte, assign bool, shell call.Shell) (out []byte, n int) {
-	s := scan{b: decodeString(raw), assign: assign}
+func (w *walker) redactString(raw []byte, shell call.Shell) (out []byte, n int) {
+	text, offset := decodeString(raw)
+	s := scan{b: text}
 	if w.isAsk {
-		s.layout = layoutOf(s.b, shell)
+		s.layout = layoutOf(text, shell)
 	}
-	origin := cursor{raw: raw}
 	copied, from := 0, 0
 	for {
 		m, ok := w.r.find(&s, from)
 		if !ok {
 			break
 		}
-		from = max(m.to, m.from+1)
-		pieces := []match{m}
-		if s.layout != nil {
-			pieces = s.layout.pieces(s.b, m)
-			if m.rule != privateKeyRule {
-				from = max(pieces[0].to, m.from+1)
-			}
-		}
-		for _, piece := range pieces {
+		from = m.from + 1
+		for _, piece := range s.layout.pieces(s.b, m) {
 			if piece.from == piece.to {
 				continue
 			}
-			out = append(out, raw[copied:origin.seek(piece.from)]...)
+			from = piece.to
+			out = append(out, raw[copied:offset(piece.from)]...)
 			out = append(out, placeholder(piece.rule)...)
-			copied = origin.seek(piece.to)
+			copied = offset(piece.to)
 			n++
 		}
 	}

@@ -47,11 +47,11 @@ func quote(t testing.TB, text string) string {
 func redacted(t *testing.T, in string) string {
 	t.Helper()
 	before := strings.Clone(in)
-	out, n := New(Options{}).JSON([]byte(in))
+	out, n := New().JSON([]byte(in))
 	require.Equal(t, before, in)
 	require.True(t, json.Valid(out), "no longer JSON: %s", out)
 	require.Equal(t, n > 0, string(out) != in)
-	again, _ := New(Options{}).JSON(out)
+	again, _ := New().JSON(out)
 	require.Equal(t, string(out), string(again), "a second pass changed the result")
 	return string(out)
 }
@@ -102,6 +102,9 @@ func TestJSON_SecretMembers(t *testing.T) {
 		`{"session":"abc","session_id":"abc"}`:    `{"session":"[redacted:session]","session_id":"abc"}`,
 		`{"dsn":"x","connectionString":"y"}`:      `{"dsn":"[redacted:dsn]","connectionString":"[redacted:connection_string]"}`,
 		`{"private_key":"x"}`:                     `{"private_key":"[redacted:private_key]"}`,
+		`{"signingKey":"x","accountkey":"y"}`:     `{"signingKey":"[redacted:private_key]","accountkey":"[redacted:access_key]"}`,
+		`{"pass_word":"x","MYSQL_PWD":"y"}`:       `{"pass_word":"x","MYSQL_PWD":"[redacted:password]"}`,
+		`{"a":"\ud83d\ude00 TOKEN=x \ud83d"}`:      `{"a":"\ud83d\ude00 TOKEN=[redacted:token] \ud83d"}`,
 		`{"\u0070assword":"x"}`:                   `{"\u0070assword":"[redacted:password]"}`,
 		`{"token_count":"1","max_tokens":"2"}`:    `{"token_count":"1","max_tokens":"2"}`,
 		`{"tokens_used":5,"tokens":"many"}`:       `{"tokens_used":5,"tokens":"many"}`,
@@ -171,15 +174,10 @@ func TestJSON_KeepsProtocolFields(t *testing.T) {
 	require.Equal(t, want, redacted(t, strings.ReplaceAll(in, "T\"", tok+`"`)))
 }
 
-func TestRedactor_CustomKeysAndNil(t *testing.T) {
+func TestRedactor_NilReplacesNothing(t *testing.T) {
 	t.Parallel()
-	r := New(Options{Keys: []string{"internalRef", "x"}})
-	out, n := r.JSON([]byte(`{"my_internal_ref":"a","x":"b"}`))
-	require.Equal(t, `{"my_internal_ref":"[redacted:custom]","x":"b"}`, string(out))
-	require.Equal(t, 1, n)
-
 	in := []byte(`{"password":"a"}`)
-	out, n = (*Redactor)(nil).JSON(in)
+	out, n := (*Redactor)(nil).JSON(in)
 	require.Equal(t, in, out)
 	require.Zero(t, n)
 }
@@ -188,7 +186,7 @@ func TestJSON_ReturnsUnchangedInput(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{cleanEvent, `{"token":true}`, `{"password":"x"`, `{"password":"x`, `]"password":"x"`, strings.Repeat("[", 4000) + `"password"`} {
 		b := []byte(in)
-		out, n := New(Options{}).JSON(b)
+		out, n := New().JSON(b)
 		require.Same(t, &b[0], &out[0])
 		require.Zero(t, n)
 	}
@@ -223,7 +221,7 @@ func noLines() []call.Line { return nil }
 // a file everything that it contains.
 func TestAsk_HidesNoCommand(t *testing.T) {
 	t.Parallel()
-	r := New(Options{})
+	r := New()
 	for in, want := range map[string]string{
 		"ls;PASSWORD=hunter2hunter2;./evil.sh":     "ls;PASSWORD=[redacted:password];./evil.sh",
 		"PASSWORD=hunter2&&./evil.sh":              "PASSWORD=[redacted:password]&&./evil.sh",
@@ -260,7 +258,7 @@ func TestAsk_HidesNoCommand(t *testing.T) {
 // blanks and operators.
 func TestAsk_HidesStrings(t *testing.T) {
 	t.Parallel()
-	r := New(Options{})
+	r := New()
 	for in, want := range map[string]string{
 		`PASSWORD="my secret & more" ./deploy`:                         `PASSWORD="[redacted:password]" ./deploy`,
 		`PASSWORD='a; $(b) "c"' ./deploy`:                              `PASSWORD='[redacted:password]' ./deploy`,
@@ -296,7 +294,7 @@ func TestAsk_HidesStrings(t *testing.T) {
 // can be read in another way.
 func TestAsk_HidesStringsOfFiles(t *testing.T) {
 	t.Parallel()
-	r := New(Options{})
+	r := New()
 	for in, want := range map[string]string{
 		"{\n  \"a\": \"b\",\n  \"password\": \"two words\"\n}": "{\n  \"a\": \"b\",\n  \"password\": \"[redacted:password]\"\n}",
 		"A='b'\nPASSWORD=\"my secret & more\"\n":               "A='b'\nPASSWORD=\"[redacted:password]\"\n",
@@ -325,7 +323,7 @@ func TestAsk_HidesStringsOfFiles(t *testing.T) {
 
 func TestAsk_RedactsOrdinarySecrets(t *testing.T) {
 	t.Parallel()
-	r := New(Options{})
+	r := New()
 	for name, secret := range secrets {
 		if name == "private_key" {
 			secret = strings.Split(secret, "\n")[1]
@@ -386,7 +384,7 @@ func FuzzAsk(f *testing.F) {
 	for _, secret := range secrets {
 		f.Add("API_KEY=" + secret + ";x --password \"" + secret + "\"")
 	}
-	r := New(Options{})
+	r := New()
 	f.Fuzz(func(t *testing.T, in string) {
 		if !utf8.ValidString(in) || strings.Contains(in, "[redacted") {
 			return
@@ -418,13 +416,13 @@ func FuzzAsk(f *testing.F) {
 // A slot number must fit into a byte.
 func TestBuildTables_SlotsFitByte(t *testing.T) {
 	t.Parallel()
-	require.Less(t, len(New(Options{}).literals), 200)
+	require.Less(t, len(New().literals), 200)
 }
 
 // A body of the maximum size that consists of nothing but prefixes must not take long.
 func TestJSON_HostileInput(t *testing.T) {
 	t.Parallel()
-	r := New(Options{})
+	r := New()
 	for _, piece := range []string{
 		"://", "eyJ-", "eyJaaaaaa.", "-----BEGIN PRIVATE KEY-----!", "token-", "token=(", `password=\"`, "sk-", "bearer ", "Authorization: ",
 		"password='", "ghp_", "key", "a_token=(", "://u:",
@@ -443,7 +441,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Add([]byte(`{"password":[{"a":"b"},1],"cookie":{"a":{"b":["c"]}}}`))
 	f.Add([]byte(`"\"token\\\": \\\"abc\\\" \u0070assword=x"`))
-	r := New(Options{})
+	r := New()
 	f.Fuzz(func(t *testing.T, in []byte) {
 		before := bytes.Clone(in)
 		out, n := r.JSON(in)
@@ -472,7 +470,7 @@ func FuzzJSON_PlantedSecret(f *testing.F) {
 	for _, s := range secrets {
 		names = append(names, s)
 	}
-	r := New(Options{})
+	r := New()
 	f.Fuzz(func(t *testing.T, before, after string, which uint8) {
 		secret := names[int(which)%len(names)]
 		// Without the spaces it would be part of another word.
@@ -495,7 +493,7 @@ const cleanEvent = `{"source_app":"hookback","session_id":"4f2a9c1e-77b3-4d0c-9a
 	`"max_tokens":8192}},"summary":"Ran the tests of the server packages: all of them pass, the slowest took four seconds."}`
 
 func BenchmarkClean(b *testing.B) {
-	r, in := New(Options{}), []byte(cleanEvent)
+	r, in := New(), []byte(cleanEvent)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
@@ -510,7 +508,7 @@ func BenchmarkDense(b *testing.B) {
 		fmt.Fprintf(&text, "export API_KEY=%s\n", s)
 	}
 	in := []byte(`{"payload":{"command":` + quote(b, text.String()) + `}}`)
-	r := New(Options{})
+	r := New()
 	b.SetBytes(int64(len(in)))
 	for b.Loop() {
 		r.JSON(in)

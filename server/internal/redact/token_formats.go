@@ -4,67 +4,45 @@ import "bytes"
 
 // tokenFormat describes tokens with a known prefix.
 type tokenFormat struct {
-	rule, prefix string
-	body         func(byte) bool
-	minLength    int  // bytes after the prefix
-	needsDigit   bool // one of them must be a digit, to distinguish keys from names with dashes
+	rule, prefixes string
+	body           func(byte) bool
+	minLength      int  // bytes after the prefix
+	needsDigit     bool // one of them must be a digit, to distinguish keys from names with dashes
 }
 
 var tokenFormats = []tokenFormat{
-	{"aws_key", "AKIA", isUpperDigit, 16, false},
-	{"aws_key", "ASIA", isUpperDigit, 16, false},
-	{"github_token", "ghp_", isAlnum, 20, false},
-	{"github_token", "gho_", isAlnum, 20, false},
-	{"github_token", "ghu_", isAlnum, 20, false},
-	{"github_token", "ghs_", isAlnum, 20, false},
-	{"github_token", "ghr_", isAlnum, 20, false},
-	{"github_token", "github_pat_", isBase64URL, 22, false},
-	{"gitlab_token", "glpat-", isDotted, 16, false},
-	{"gitlab_token", "gldt-", isDotted, 16, false},
-	{"gitlab_token", "glrt-", isDotted, 16, false},
-	{"gitlab_token", "glptt-", isDotted, 16, false},
-	{"gitlab_token", "glcbt-", isDotted, 16, false},
-	{"slack_token", "xoxb-", isBase64URL, 10, true},
-	{"slack_token", "xoxp-", isBase64URL, 10, true},
-	{"slack_token", "xoxa-", isBase64URL, 10, true},
-	{"slack_token", "xoxr-", isBase64URL, 10, true},
-	{"slack_token", "xoxs-", isBase64URL, 10, true},
-	{"slack_token", "xoxe-", isBase64URL, 10, true},
-	{"slack_token", "xapp-", isBase64URL, 10, true},
+	{"aws_key", "AKIA ASIA", isUpperDigit, 16, false},
+	{"github_token", "ghp_ gho_ ghu_ ghs_ ghr_", isAlnum, 20, false},
+	{"github_token", "github_pat_", isName, 22, false},
+	{"gitlab_token", "glpat- gldt- glrt- glptt- glcbt-", isDotted, 16, false},
+	{"slack_token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", isName, 10, true},
 	{"slack_webhook", "hooks.slack.com/services/", isToken68, 8, false},
-	{"sk_key", "sk-", isBase64URL, 20, true}, // OpenAI, Anthropic and compatible providers
-	{"stripe_key", "sk_live_", isAlnum, 10, false},
-	{"stripe_key", "sk_test_", isAlnum, 10, false},
-	{"stripe_key", "rk_live_", isAlnum, 10, false},
-	{"stripe_key", "rk_test_", isAlnum, 10, false},
+	{"sk_key", "sk-", isName, 20, true}, // OpenAI, Anthropic and compatible providers
+	{"stripe_key", "sk_live_ sk_test_ rk_live_ rk_test_", isAlnum, 10, false},
 	{"stripe_key", "whsec_", isToken68, 16, false},
-	{"google_key", "AIza", isBase64URL, 30, false},
-	{"google_key", "ya29.", isBase64URL, 20, false},
-	{"google_key", "GOCSPX-", isBase64URL, 20, false},
+	{"google_key", "AIza", isName, 30, false},
+	{"google_key", "ya29. GOCSPX-", isName, 20, false},
 	{"npm_token", "npm_", isAlnum, 30, false},
 }
 
 func isUpperDigit(c byte) bool { return isUpper(c) || isDigit(c) }
 func isDotted(c byte) bool     { return isName(c) || c == '.' }
 
-func (sh tokenFormat) find(_ *Redactor, s *scan, at int) (match, bool) {
-	body := at + len(sh.prefix)
-	if string(s.b[at:body]) != sh.prefix {
+func (sh *tokenFormat) find(s *scan, at int, prefix string) (match, bool) {
+	body := at + len(prefix)
+	if string(s.b[at:body]) != prefix {
 		return match{}, false
 	}
 	// If the body may contain the dash of the prefix, a match must not begin inside a word
 	// ("task-…"). This also keeps the search linear.
 	before := isAlnum
 	if sh.body('-') {
-		before = isBase64URL
+		before = isName
 	}
 	if !s.atBoundary(at, before) {
 		return match{}, false
 	}
 	end := skipWhile(s.b, body, sh.body)
-	if s.raw && end+1 < len(s.b) && s.b[end] == '\\' && s.b[end+1] == '/' {
-		return match{}, true // base64 with escaped slashes; the walk decides
-	}
 	if end-body < sh.minLength || sh.needsDigit && !bytes.ContainsAny(s.b[body:end], "0123456789") {
 		return match{}, false
 	}
@@ -73,16 +51,16 @@ func (sh tokenFormat) find(_ *Redactor, s *scan, at int) (match, bool) {
 
 // findJWT finds a JSON Web Token: three (signed) or five (encrypted) parts in base64url.
 func (r *Redactor) findJWT(s *scan, at int) (match, bool) {
-	if string(s.b[at:at+3]) != "eyJ" || !s.atBoundary(at, isBase64URL) {
+	if string(s.b[at:at+3]) != "eyJ" || !s.atBoundary(at, isName) {
 		return match{}, false
 	}
-	end := skipWhile(s.b, at, isBase64URL)
+	end := skipWhile(s.b, at, isName)
 	if end-at < 8 {
 		return match{}, false
 	}
 	parts := 1
 	for parts < 5 && end+1 < len(s.b) && s.b[end] == '.' {
-		next := skipWhile(s.b, end+1, isBase64URL)
+		next := skipWhile(s.b, end+1, isName)
 		if next == end+1 && parts != 1 { // only the second part may be empty
 			break
 		}
@@ -118,17 +96,14 @@ func (r *Redactor) findPrivateKey(s *scan, at int) (match, bool) {
 // findUserinfo finds the password in a URL (user:password@host), or a long user name with
 // digits, which is a token.
 func (r *Redactor) findUserinfo(s *scan, at int) (match, bool) {
-	from := at + 3
-	if s.b[at+1] == '\\' {
-		from = at + 5
-	}
+	from := at + len("://")
 	if placeholderLen(s.b[from:]) > 0 {
 		return match{}, false
 	}
 	end, colon, host := from, -1, -1
 	for ; end < len(s.b) && end < from+512; end++ {
 		c := s.b[end]
-		if c <= ' ' || bytes.IndexByte([]byte(`/?#"'<>`+"`"), c) >= 0 || c == '\\' && !s.raw {
+		if c <= ' ' || bytes.IndexByte([]byte(`/?#"'<>\`+"`"), c) >= 0 {
 			break
 		}
 		if c == ':' && colon < 0 {
@@ -164,8 +139,5 @@ func (r *Redactor) findBearer(s *scan, at int) (match, bool) {
 	}
 	end := skipWhile(s.b, from, isToken68)
 	long := end-from >= 20 || end-from >= 8 && bytes.ContainsAny(s.b[from:end], "0123456789")
-	if s.raw && end < len(s.b) && s.b[end] == '\\' {
-		long = true // an escaped slash; the walk decides
-	}
 	return match{from: from, to: end, rule: "bearer"}, long
 }

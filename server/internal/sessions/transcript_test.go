@@ -77,7 +77,7 @@ func TestSearch_TranscriptOfImportAndOfMovedSession(t *testing.T) {
 func TestSearch_TranscriptIsRedacted(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
-	h.hub.Redactor = redact.New(redact.Options{})
+	h.hub.Redactor = redact.New()
 	secret := "ghp_" + strings.Repeat("a1B2", 9)
 	_, err := h.hub.Ingest(t.Context(), []byte(`{"source_app":"shop","session_id":"a","hook_event_type":"Stop","payload":{},"chat":[{"message":{"content":"the token is `+secret+` for the zebra"}}]}`), hub.Caller{})
 	require.NoError(t, err)
