@@ -97,6 +97,7 @@ var (
 	// code or a comment, or any other quote. ' is no quote in a batch file, “ is one in PowerShell.
 	textString = regexp.MustCompile(`"[ ;&|` + plainSigns + `]*"|'[ ` + plainSigns + "]*'|[\"'`‘’‚‛“”„]")
 	textEntry  = regexp.MustCompile(`(?m)^[ \t]*[\w-]+[ \t]*=[ \t]*([*\[\]` + plainSigns + `]+)[ \t]*\r?$`)
+	descriptor = regexp.MustCompile(`^\s[0-9]+[<>]$`) // in --token 5>file the 5 is no word
 	wordEnd    = regexp.MustCompile(`^([\s,;:)}&|<>\]]|$)`)
 )
 
@@ -138,6 +139,9 @@ func (l *layout) pieces(b []byte, m match) []match {
 		}
 		if !l.covers(m) {
 			m.to = m.from + len(plainWord.Find(b[m.from:m.to]))
+		}
+		if descriptor.Match(b[max(m.from-1, 0):min(m.to+1, len(b))]) {
+			m.to = m.from
 		}
 		return []match{m}
 	}

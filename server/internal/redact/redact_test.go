@@ -104,7 +104,7 @@ func TestJSON_SecretMembers(t *testing.T) {
 		`{"private_key":"x"}`:                     `{"private_key":"[redacted:private_key]"}`,
 		`{"signingKey":"x","accountkey":"y"}`:     `{"signingKey":"[redacted:private_key]","accountkey":"[redacted:access_key]"}`,
 		`{"pass_word":"x","MYSQL_PWD":"y"}`:       `{"pass_word":"x","MYSQL_PWD":"[redacted:password]"}`,
-		`{"a":"\ud83d\ude00 TOKEN=x \ud83d"}`:      `{"a":"\ud83d\ude00 TOKEN=[redacted:token] \ud83d"}`,
+		`{"a":"\ud83d\ude00 TOKEN=x \ud83d"}`:     `{"a":"\ud83d\ude00 TOKEN=[redacted:token] \ud83d"}`,
 		`{"\u0070assword":"x"}`:                   `{"\u0070assword":"[redacted:password]"}`,
 		`{"token_count":"1","max_tokens":"2"}`:    `{"token_count":"1","max_tokens":"2"}`,
 		`{"tokens_used":5,"tokens":"many"}`:       `{"tokens_used":5,"tokens":"many"}`,
@@ -235,6 +235,8 @@ func TestAsk_HidesNoCommand(t *testing.T) {
 		"A=\"\nPASSWORD=\" ./evil.sh \"x\"":        "A=\"\nPASSWORD=\" ./evil.sh \"x\"",
 		"PASSWORD=\"a\n./evil.sh\"":                "PASSWORD=\"[redacted:password]\n./evil.sh\"",
 		"tool --token abc;./evil.sh":               "tool --token [redacted:token];./evil.sh",
+		"tool --token 5<a 6":                       "tool --token 5<a 6",
+		"tool --token=5<a":                         "tool --token=[redacted:token]<a",
 		"tool --token=abc&./evil.sh":               "tool --token=[redacted:token]&./evil.sh",
 		"curl -H Cookie:a=b; ./evil.sh":            "curl -H Cookie:[redacted:cookie]; ./evil.sh",
 		"curl https://u:pw;evil@h":                 "curl https://u:[redacted:url_password];evil@h",
@@ -260,23 +262,24 @@ func TestAsk_HidesStrings(t *testing.T) {
 	t.Parallel()
 	r := New()
 	for in, want := range map[string]string{
-		`PASSWORD="my secret & more" ./deploy`:                         `PASSWORD="[redacted:password]" ./deploy`,
-		`PASSWORD='a; $(b) "c"' ./deploy`:                              `PASSWORD='[redacted:password]' ./deploy`,
-		`echo "$(date)"; x --token "a (b)" --v`:                        `echo "$(date)"; x --token "[redacted:token]" --v`,
-		`mysql --password='a | b' -e 'x'`:                              `mysql --password='[redacted:password]' -e 'x'`,
-		`export API_KEY="two words"`:                                   `export API_KEY="[redacted:api_key]"`,
-		`curl -H "Cookie: a=b; c=d" -H 'Cookie: a=b; c' u`:             `curl -H "Cookie: [redacted:cookie]" -H 'Cookie: [redacted:cookie]' u`,
-		`curl -d '{"a": 1, "password": "two words"}' u`:                `curl -d '{"a": 1, "password": "[redacted:password]"}' u`,
-		"cat > x <<E\nTOKEN = x\n\"password\": \"a b\",\nE\nTOKEN = x": "cat > x <<E\nTOKEN = [redacted:token]\n\"password\": \"[redacted:password]\",\nE\nTOKEN = x",
-		`PASSWORD="a $(x) b"`:                                          `PASSWORD="[redacted:password] $(x) b"`,
-		"PASSWORD=\"a `x` b\"":                                         "PASSWORD=\"[redacted:password] `x` b\"",
-		`PASSWORD="a \" b"; ./x "c"`:                                   `PASSWORD="[redacted:password] \" b"; ./x "c"`,
-		`echo 'PASSWORD="'; ./x; '"'`:                                  `echo 'PASSWORD="'; ./x; '"'`,
-		`echo a"PASSWORD="; ./x; "b"`:                                  `echo a"PASSWORD="; ./x; "b"`,
-		`sh -c 'PASSWORD="; ./x; "'`:                                   `sh -c 'PASSWORD="[redacted:password]"'`,
-		`sh -c "PASSWORD='; ./x; '"`:                                   `sh -c "PASSWORD='; ./x; '"`,
-		`$x PASSWORD="a b"`:                                            `$x PASSWORD="[redacted:password] b"`,
-		"PASSWORD=\"a\u2028b\"":                                        "PASSWORD=\"[redacted:password]\u2028b\"",
+		`PASSWORD="my secret & more" ./deploy`:             `PASSWORD="[redacted:password]" ./deploy`,
+		`PASSWORD='a; $(b) "c"' ./deploy`:                  `PASSWORD='[redacted:password]' ./deploy`,
+		`echo "$(date)"; x --token "a (b)" --v`:            `echo "$(date)"; x --token "[redacted:token]" --v`,
+		`mysql --password='a | b' -e 'x'`:                  `mysql --password='[redacted:password]' -e 'x'`,
+		`export API_KEY="two words"`:                       `export API_KEY="[redacted:api_key]"`,
+		`curl -H "Cookie: a=b; c=d" -H 'Cookie: a=b; c' u`: `curl -H "Cookie: [redacted:cookie]" -H 'Cookie: [redacted:cookie]' u`,
+		`curl -d '{"a": 1, "password": "two words"}' u`:    `curl -d '{"a": 1, "password": "[redacted:password]"}' u`,
+		"cat > x <<E\nTOKEN = x\n\"password\": \"a b\",\nE\nTOKEN = x": "" +
+			"cat > x <<E\nTOKEN = [redacted:token]\n\"password\": \"[redacted:password]\",\nE\nTOKEN = x",
+		`PASSWORD="a $(x) b"`:         `PASSWORD="[redacted:password] $(x) b"`,
+		"PASSWORD=\"a `x` b\"":        "PASSWORD=\"[redacted:password] `x` b\"",
+		`PASSWORD="a \" b"; ./x "c"`:  `PASSWORD="[redacted:password] \" b"; ./x "c"`,
+		`echo 'PASSWORD="'; ./x; '"'`: `echo 'PASSWORD="'; ./x; '"'`,
+		`echo a"PASSWORD="; ./x; "b"`: `echo a"PASSWORD="; ./x; "b"`,
+		`sh -c 'PASSWORD="; ./x; "'`:  `sh -c 'PASSWORD="[redacted:password]"'`,
+		`sh -c "PASSWORD='; ./x; '"`:  `sh -c "PASSWORD='; ./x; '"`,
+		`$x PASSWORD="a b"`:           `$x PASSWORD="[redacted:password] b"`,
+		"PASSWORD=\"a\u2028b\"":       "PASSWORD=\"[redacted:password]\u2028b\"",
 	} {
 		out, _ := r.Ask([]byte(quote(t, in)), lines(in))
 		require.Equal(t, quote(t, want), string(out))
@@ -349,7 +352,7 @@ func TestAsk_RedactsOrdinarySecrets(t *testing.T) {
 }
 
 // plainStrings are the strings of a text that a replacement may cover.
-var plainStrings = regexp.MustCompile("\"[^\"'`\\\\<>()\\[\\]{}$*\n]*\"|'[^\"'`\\\\<>()\\[\\]{}$*;&|\n]*'")
+var plainStrings = regexp.MustCompile("\"[^\"'`\\\\<>(){}$\n]*\"|'[^\"'`\\\\<>(){}$;&|\n]*'")
 
 // outline returns the commands of a line with their operators, and the numbers of their words.
 func outline(read *call.Call) (all []string) {
@@ -376,7 +379,8 @@ func outline(read *call.Call) (all []string) {
 func FuzzAsk(f *testing.F) {
 	for _, in := range []string{
 		"ls;PASSWORD=hunter2hunter2;./evil.sh", `a --token "x y" 'PASSWORD=a\'b`, "https://u:p|w@h Bearer abcdefgh12345678;x",
-		`echo "$(a)"; PASSWORD="a & b" x -H 'Cookie: a; b' -d '{"token": "a b"}' > y`, "cat <<E\nTOKEN = x\n\"token\": 'a b'\nE\nx\n", "A = x\nTOKEN = y ",
+		`echo "$(a)"; PASSWORD="a & b" x -H 'Cookie: a; b' -d '{"token": "a b"}' > y`,
+		"cat <<E\nTOKEN = x\n\"token\": 'a b'\nE\nx\n", "A = x\nTOKEN = y ",
 		`sh -c "TOKEN='a b' x"; TOKEN="a'b; c" y`, `echo \" x" TOKEN="; x; "`, "A='\nTOKEN='; x; '\n'", "{a,\"b c\"}TOKEN='a b'\n",
 	} {
 		f.Add(in)

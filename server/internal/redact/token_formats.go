@@ -90,7 +90,8 @@ func (r *Redactor) findPrivateKey(s *scan, at int) (match, bool) {
 		to = skipWhile(s.b, to, func(c byte) bool { return isUpper(c) || c == ' ' })
 		return match{from: at, to: skipWhile(s.b, to, func(c byte) bool { return c == '-' }), rule: privateKeyRule}, true
 	}
-	return match{from: at, to: skipWhile(s.b, body, func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }), rule: privateKeyRule}, true
+	isBody := func(c byte) bool { return isToken68(c) || isSpace(c) || c == '\\' || c == ':' || c == ',' }
+	return match{from: at, to: skipWhile(s.b, body, isBody), rule: privateKeyRule}, true
 }
 
 // findUserinfo finds the password in a URL (user:password@host), or a long user name with
