@@ -219,7 +219,7 @@ func (r Request) question() *schema.HumanInTheLoop {
 	if r.FailRun {
 		q.OnTimeout = schema.FailRun
 	}
-	q.Type = cmp.Or(r.Kind, q.Type, inferKind(&q))
+	q.Type = cmp.Or(r.Kind, q.Type, q.DefaultKind())
 	seconds, needed := q.TimeoutDuration().Seconds(), true
 	if r.Timeout != 0 {
 		seconds = max(r.Timeout, 0).Seconds()
@@ -229,18 +229,6 @@ func (r Request) question() *schema.HumanInTheLoop {
 	q.RequestSecret = cmp.Or(r.Secret, q.RequestSecret, transport.RandomToken(32))
 	q.Nonce = schema.NonceOf(q.RequestSecret)
 	return &q
-}
-
-// inferKind returns the kind of a question that does not set one.
-func inferKind(q *schema.HumanInTheLoop) schema.Kind {
-	switch {
-	case len(q.Choices) > 0:
-		return schema.Choice
-	case len(q.Questions) > 0:
-		return schema.FreeText
-	default:
-		return schema.Permission
-	}
 }
 
 // oneLine collapses whitespace and truncates text to n characters.

@@ -275,6 +275,18 @@ func (q HumanInTheLoop) Redacted() HumanInTheLoop {
 	return q
 }
 
+// DefaultKind returns the kind of a question that names none.
+func (q *HumanInTheLoop) DefaultKind() Kind {
+	switch {
+	case len(q.Choices) > 0:
+		return Choice
+	case len(q.Questions) > 0:
+		return FreeText
+	default:
+		return Permission
+	}
+}
+
 // Acknowledges reports whether the listener supports protocol version 2.
 func (q *HumanInTheLoop) Acknowledges() bool { return q.ProtocolVersion >= 2 }
 

@@ -42,7 +42,7 @@ func parseAsk(body []byte, key string, by hub.Caller) (askBody, error) {
 	case ask.ResponseWebSocketURL != "" || ask.ListenerKey != "" || ask.Lifeline:
 		return askBody{}, &schema.FieldError{Field: "responseWebSocketUrl", Detail: "has no effect here: the answer is in the response. Leave out responseWebSocketUrl, listenerKey and lifeline"}
 	case ask.Type == "":
-		q = append(q, []byte(`"type":`+strconv.Quote(string(defaultKind(&ask)))))
+		q = append(q, []byte(`"type":`+strconv.Quote(string(ask.DefaultKind()))))
 	}
 	if ask.Nonce != "" && ask.ProtocolVersion == 0 {
 		q = append(q, []byte(`"protocolVersion":2`)) // version 1 has no signed answers
@@ -62,18 +62,6 @@ func parseAsk(body []byte, key string, by hub.Caller) (askBody, error) {
 	}
 	event = append(event, member("humanInTheLoop", objectOf(q), ""))
 	return askBody{objectOf(event), ask.RequestSecret}, nil
-}
-
-// defaultKind returns the kind of a question that names none.
-func defaultKind(ask *schema.HumanInTheLoop) schema.Kind {
-	switch {
-	case len(ask.Choices) > 0:
-		return schema.Choice
-	case len(ask.Questions) > 0:
-		return schema.FreeText
-	default:
-		return schema.Permission
-	}
 }
 
 // sessionOf returns the session of a request that names none: a random one, or that of the
