@@ -146,6 +146,21 @@ func TestMatch_Arguments(t *testing.T) {
 	}
 }
 
+func TestMatch_UnreadCalls(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ tool, arguments string }{
+		{"Write", `{"path":5}`},
+		{"write_bash", `{"input":"npm test"}`},
+		{"mcp__x__y", `{"path":"a","path":"b"}`},
+		{"mcp__shell__run", `{"command":"ssh -oProxyCommand=./x host"}`},
+	} {
+		for then, want := range map[string]bool{"allow": false, "deny": true} {
+			r := &schema.Rule{Then: then, Tool: c.tool}
+			require.Equal(t, want, rules.Match(r, call(c.tool, c.arguments)), "%s every call: %s %s", then, c.tool, c.arguments)
+		}
+	}
+}
+
 func TestSentence_DescribesCoverage(t *testing.T) {
 	t.Parallel()
 	quarter, ever := int64(900), int64(0)
