@@ -122,9 +122,30 @@ func (c *Call) WholeLines() (lines []Line) {
 	return lines
 }
 
-// argumentOf returns the pointer of the argument that has a place, without the indexes of a list.
+// argumentOf returns the pointer of the argument that has a place, without the indexes of lists.
 func argumentOf(s Span) string {
-	return strings.TrimRight(s.Pointer, "/0123456789")
+	isIndex := func(part string) bool { return part != "" && strings.Trim(part, "0123456789") == "" }
+	return strings.Join(slices.DeleteFunc(strings.Split(s.Pointer, "/"), isIndex), "/")
+}
+
+// Argument returns the name of the argument that has a place.
+func (s Span) Argument() string {
+	pointer := argumentOf(s)
+	return pointerUnescapes.Replace(pointer[strings.LastIndexByte(pointer, '/')+1:])
+}
+
+// MainFiles returns the files in the most specific argument of those that keep accepts: one, or those of a
+// list.
+func (c *Call) MainFiles(keep func(*File) bool) (files []File) {
+	all := slices.DeleteFunc(slices.Clone(c.Files), func(f File) bool { return !keep(&f) })
+	best := Preferred(all, func(f *File) Span { return f.Span })
+	for i, f := range all {
+		isSame := func(later File) bool { return later.Span.Pointer == f.Span.Pointer && later.Span.From == f.Span.From }
+		if argumentOf(f.Span) == argumentOf(best.Span) && !slices.ContainsFunc(all[i+1:], isSame) {
+			files = append(files, f)
+		}
+	}
+	return files
 }
 
 // Preferred returns the item in the most specific argument: the highest one, and of those the first in

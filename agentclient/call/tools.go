@@ -66,7 +66,7 @@ external_directory                               | -    | use  | patterns=patter
 
 WebFetch fetch FetchUrl agentic_fetch fetch_webpage fetch_web fetch_web_content read_url_content
                                                  | WebFetch | read | prompt=text patterns=url
-open_browser_url browser_preview browser_action  | -    | read |
+open_browser_url open_url read_url browser_navigate browser_preview browser_action  | -    | read |
 WebSearch google_web_search search_web           | WebSearch | - |
 Task Agent subagent use_subagent use_subagents spawn_agent invoke_agent invoke_subagent runSubagent
                                                  | Task | -  | command=data

@@ -1,9 +1,12 @@
 package intent
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -16,9 +19,11 @@ const (
 
 // FileChange is the change of one file by a tool call, as its arguments describe it.
 type FileChange struct {
-	Path           string // as the agent wrote it
+	Path           string // absolute if the directory of the call is known
 	Verb           string // VerbEdit, VerbWrite or VerbDelete
 	Added, Removed int    // lines; a file that is written as a whole adds all of its lines
+
+	isPatch, isCounted bool
 }
 
 // maxCompared limits the lines that are compared one by one.
@@ -67,73 +72,115 @@ func split(text string) []string {
 
 func lines(text string) int { return len(split(text)) }
 
-var patchVerbs = []struct{ mark, verb string }{
-	{"*** Update File: ", VerbEdit}, {"*** Add File: ", VerbWrite}, {"*** Delete File: ", VerbDelete},
-}
-
-// patchIntent returns the intent of a patch. With several files it names the first.
-func patchIntent(patch, cwd string) (in schema.Intent, ok bool) {
-	files := patchFiles(patch)
+// changeIntent returns the intent of a call that changes files. With several it names the first.
+func changeIntent(c *call.Call, cwd string) (in schema.Intent, ok bool) {
+	files := Changes(c)
 	if len(files) == 0 {
-		return schema.Intent{}, false
+		return in, false
 	}
-	var added, removed int
-	for _, f := range files {
-		added, removed = added+f.Added, removed+f.Removed
-	}
-	in = schema.Intent{Verb: files[0].Verb, Object: shortPath(files[0].Path, cwd), Change: plusMinus(added, removed)}
-	switch {
+	in = schema.Intent{Verb: files[0].Verb, Object: shortPath(files[0].Path, cwd)}
+	switch f := &files[0]; {
 	case len(files) > 1:
-		in.Verb, in.Change = VerbEdit, in.Change+" in "+count(len(files), "file")
-	case in.Verb == VerbWrite:
+		in.Verb, in.Change = VerbEdit, "in "+count(len(files), "file")
+		if f.isCounted {
+			added, removed := 0, 0
+			for _, f := range files {
+				added, removed = added+f.Added, removed+f.Removed
+			}
+			in.Change = plusMinus(added, removed) + " " + in.Change
+		}
+	case call.NormalizeName(c.Tool) == "download":
+		in.Verb, in.Change = "Download", middle(singleLine(textOf(c.Root(), "url")), maxValue)
+	case f.Verb == VerbWrite && f.isPatch:
 		in.Change = "new file"
-	case in.Verb == VerbDelete:
-		in.Change = ""
+	case f.Verb == VerbWrite:
+		in.Change = count(f.Added, "line")
+	case f.Verb == VerbEdit && f.isCounted:
+		in.Change = plusMinus(f.Added, f.Removed)
 	}
 	return in, true
 }
 
-// patchFiles returns the changes of a patch by file, in the order of their first lines.
-func patchFiles(patch string) (files []FileChange) {
-	before := ""
-	at := -1 // the file of the following lines
-	addFile := func(path, verb string) {
-		if at = slices.IndexFunc(files, func(f FileChange) bool { return f.Path == path }); at < 0 {
-			at = len(files)
-			files = append(files, FileChange{Path: path, Verb: verb})
+// Files returns the files that a tool call changes: by a patch, also one in a command, or by a tool that
+// changes a file. Commands can change any other file, too.
+func Files(tool string, arguments json.RawMessage) []FileChange {
+	_, isShell := call.ShellOf(tool)
+	mayPatch := bytes.Contains(arguments, []byte("*** ")) || bytes.Contains(arguments, []byte("+++ "))
+	if isShell && !mayPatch || call.ReadsFiles(tool) {
+		return nil // most calls, which need not be read
+	}
+	return Changes(call.Read(call.Input{Tool: tool, Arguments: arguments}))
+}
+
+// Changes is Files for a call that was read.
+func Changes(c *call.Call) (files []FileChange) {
+	for _, f := range c.Files {
+		if change, ok := patchChange(c, &f); ok {
+			files = addChange(files, &change)
 		}
 	}
-	for line := range strings.Lines(patch) {
-		line = strings.TrimRight(line, "\r\n")
-		mark := slices.IndexFunc(patchVerbs, func(p struct{ mark, verb string }) bool { return strings.HasPrefix(line, p.mark) })
-		switch {
-		case mark >= 0:
-			addFile(line[len(patchVerbs[mark].mark):], patchVerbs[mark].verb)
-		case strings.HasPrefix(line, "--- "):
-			before = unifiedPath(line)
-		case strings.HasPrefix(line, "+++ "):
-			switch after := unifiedPath(line); {
-			case after == "/dev/null":
-				addFile(before, VerbDelete)
-			case before == "/dev/null":
-				addFile(after, VerbWrite)
-			default:
-				addFile(after, VerbEdit)
-			}
-		case at >= 0 && strings.HasPrefix(line, "+"):
-			files[at].Added++
-		case at >= 0 && strings.HasPrefix(line, "-"):
-			files[at].Removed++
+	if len(files) > 0 || len(c.Lines) > 0 || !c.IsKnownTool() {
+		return files
+	}
+	writes := c.HasName("Write") || c.HasName("Edit") || call.NormalizeName(c.Tool) == "download"
+	isChanged := func(f *call.File) bool { return writes && f.Op == call.WriteFile || f.Op == call.DeleteFile }
+	for _, f := range c.MainFiles(isChanged) {
+		change := FileChange{Path: f.Path, Verb: VerbEdit}
+		content, hasContent := argument(c.Root(), "content", "contents", "filetext", "newsource", "codecontent").Text()
+		switch added, removed, ok := edits(c.Root()); {
+		case f.Op == call.DeleteFile:
+			change.Verb = VerbDelete
+		case ok:
+			change.Added, change.Removed, change.isCounted = added, removed, true
+		case hasContent:
+			change.Verb, change.Added = VerbWrite, lines(content)
 		}
+		files = addChange(files, &change)
 	}
 	return files
 }
 
-// unifiedPath returns the path of a line that starts with "--- " or "+++ ".
-func unifiedPath(line string) string {
-	path, _, _ := strings.Cut(line[4:], "\t")
-	if strings.HasPrefix(path, "a/") || strings.HasPrefix(path, "b/") {
-		return path[2:]
+func addChange(files []FileChange, change *FileChange) []FileChange {
+	i := slices.IndexFunc(files, func(f FileChange) bool { return f.Path == change.Path })
+	if i < 0 {
+		return append(files, *change)
 	}
-	return path
+	files[i].Added, files[i].Removed = files[i].Added+change.Added, files[i].Removed+change.Removed
+	return files
+}
+
+// patchChange returns the change of a file that a header of a patch names. ok is false for another file.
+func patchChange(c *call.Call, f *call.File) (change FileChange, ok bool) {
+	text := c.TextAt(call.Span{Pointer: f.Span.Pointer})
+	if f.Op == call.ReadFile || f.Span.To == 0 || f.Span.To > len(text) {
+		return change, false
+	}
+	from := strings.LastIndexByte(text[:f.Span.From], '\n') + 1
+	header, body, _ := strings.Cut(text[from:], "\n")
+	if !isPatchHeader(header) {
+		return change, false
+	}
+	change = FileChange{Path: f.Path, Verb: VerbEdit, isPatch: true, isCounted: true}
+	switch {
+	case f.Op == call.DeleteFile, f.Op == call.MoveFile:
+		change.Verb = VerbDelete
+	case strings.HasPrefix(header, "*** Add File:"), strings.HasSuffix(text[:from], "--- /dev/null\n"):
+		change.Verb = VerbWrite
+	}
+	for line := range strings.Lines(body) {
+		switch {
+		case isPatchHeader(line):
+			return change, true
+		case strings.HasPrefix(line, "+"):
+			change.Added++
+		case strings.HasPrefix(line, "-"):
+			change.Removed++
+		}
+	}
+	return change, true
+}
+
+// isPatchHeader reports whether a line of a patch is no changed line, but names a file or ends the patch.
+func isPatchHeader(line string) bool {
+	return slices.ContainsFunc([]string{"*** ", "--- ", "+++ ", "diff --git ", "rename to "}, func(start string) bool { return strings.HasPrefix(line, start) })
 }

@@ -3,46 +3,40 @@
 package intent
 
 import (
-	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/call"
 )
 
 // Of returns the intent of a tool call. cwd is the directory that paths are relative to; empty if unknown.
 func Of(tool string, arguments json.RawMessage, cwd string) schema.Intent {
-	args := decode(arguments)
-	kind := call.KindOf(tool)
-	switch {
-	case isPlan(tool):
-		return schema.Intent{Verb: "Approve plan", Object: planTitle(args.text("plan"))}
-	case kind == call.Shell || kind == call.PowerShell || kind == call.Cmd:
-		if command := args.command(); command != "" {
-			return schema.Intent{Verb: "Run", Object: middle(command, maxCommand)}
-		}
-	case kind == call.Write:
-		if in, ok := writeIntent(tool, args, cwd); ok {
-			return in
-		}
-	case kind == call.Read:
-		if in, ok := readIntent(args, cwd); ok {
-			return in
-		}
-	case kind == call.Fetch:
-		if url := args.text("url"); url != "" {
-			return schema.Intent{Verb: "Fetch", Object: middle(singleLine(url), maxCommand)}
-		}
-	case strings.EqualFold(tool, "Task") || strings.EqualFold(tool, "Agent"):
-		return schema.Intent{Verb: "Start agent", Object: middle(singleLine(cmp.Or(args.text("description"), args.text("prompt"))), maxValue)}
-	}
-	return schema.Intent{Verb: "Call", Object: toolName(tool), Change: args.summary()}
+	return OfCall(call.Read(call.Input{Tool: tool, Dir: cwd, Arguments: arguments}), cwd)
 }
 
-func isPlan(tool string) bool {
-	name := call.NormalizeName(tool)
-	return name == "exitplanmode"
+// OfCall returns the intent of a call that was read. It shows the commands, files and hosts of the reading,
+// and of several arguments with one meaning the one that agents read.
+func OfCall(c *call.Call, cwd string) schema.Intent {
+	_, isShell := call.ShellOf(c.Tool)
+	command := ""
+	if isShell {
+		command = commandLine(c.CommandLine())
+	}
+	switch {
+	case call.IsPlan(c.Tool):
+		return schema.Intent{Verb: "Approve plan", Object: planTitle(textOf(c.Root(), "plan", "response"))}
+	case command != "":
+		return schema.Intent{Verb: "Run", Object: middle(command, maxCommand)}
+	case c.HasName("Task") && c.IsKnownTool():
+		return schema.Intent{Verb: "Start agent", Object: middle(singleLine(textOf(c.Root(), "description", "prompt")), maxValue)}
+	case c.IsKnownTool() && !isShell:
+		if in, ok := fileIntent(c, cwd); ok {
+			return in
+		}
+	}
+	return schema.Intent{Verb: "Call", Object: toolName(c.Tool), Change: summary(c.Root())}
 }
 
 // planTitle returns the first line of a plan with text, without the marks of a heading.
@@ -69,44 +63,45 @@ func toolName(tool string) string {
 	return middle(singleLine(server), maxName) + " · " + middle(singleLine(name), maxName)
 }
 
-func readIntent(args arguments, cwd string) (schema.Intent, bool) {
-	file := args.path()
-	for _, name := range []string{"pattern", "query", "regex"} {
-		if pattern := args.text(name); pattern != "" {
-			in := schema.Intent{Verb: "Search", Object: middle(singleLine(pattern), maxValue)}
-			if file != "" {
-				in.Change = "in " + shortPath(file, cwd)
-			}
-			return in, true
-		}
+// fileIntent returns the intent of a native tool that has files or hosts.
+func fileIntent(c *call.Call, cwd string) (in schema.Intent, ok bool) {
+	if in, ok = changeIntent(c, cwd); ok {
+		return in, true
 	}
-	return schema.Intent{Verb: "Read", Object: shortPath(file, cwd)}, file != ""
+	files := c.MainFiles(func(f *call.File) bool { return call.ArgumentKind(c.Tool, f.Span.Argument()) == "file" })
+	if len(files) > 0 {
+		in.Object = shortPath(files[0].Path, cwd)
+	}
+	if len(files) > 1 {
+		in.Change = fmt.Sprintf("and %d more", len(files)-1)
+	}
+	host := call.Preferred(c.Hosts, func(h *call.Host) call.Span { return h.Span })
+	pattern := textOf(c.Root(), "pattern", "query", "regex", "globpattern")
+	switch op := opOf(c); {
+	case pattern != "" && (op == call.ReadFile || op == call.ListFile):
+		in.Verb, in.Object, in.Change = "Search", middle(singleLine(pattern), maxValue), strings.TrimSpace(in.Object+" "+in.Change)
+		if in.Change != "" {
+			in.Change = "in " + in.Change
+		}
+	case op == call.ReadFile && len(files) > 0:
+		in.Verb = "Read"
+	case op == call.ListFile && len(files) > 0:
+		in.Verb = "List"
+	case host != nil:
+		in.Verb, in.Object = "Fetch", middle(singleLine(c.TextAt(host.Span)), maxCommand)
+	}
+	return in, in.Verb != ""
 }
 
-func writeIntent(tool string, args arguments, cwd string) (schema.Intent, bool) {
-	if text := args.patch(); text != "" {
-		return patchIntent(text, cwd)
+// opOf returns what a call does with its files; empty if it has none, or does different things.
+func opOf(c *call.Call) (op call.FileOp) {
+	for i := range c.Files {
+		if i > 0 && c.Files[i].Op != op {
+			return ""
+		}
+		op = c.Files[i].Op
 	}
-	file := args.path()
-	if file == "" {
-		return schema.Intent{}, false
-	}
-	in := schema.Intent{Verb: "Edit", Object: shortPath(file, cwd)}
-	if name := call.NormalizeName(tool); strings.HasPrefix(name, "delete") {
-		in.Verb = "Delete"
-		return in, true
-	} else if name == "download" {
-		in.Verb, in.Change = "Download", middle(singleLine(args.text("url")), maxValue)
-		return in, true
-	}
-	if added, removed, ok := args.edits(); ok {
-		in.Change = plusMinus(added, removed)
-		return in, true
-	}
-	if content, ok := args.content(); ok {
-		in.Verb, in.Change = "Write", count(lines(content), "line")
-	}
-	return in, true
+	return op
 }
 
 // String returns the intent as one line: "Edit internal/order/list.go +4 −3".

@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	maxArguments = 1 << 20 // bytes; larger arguments are only named by their tool
-	maxCommand   = 160     // characters of a command
-	maxPath      = 64      // characters of a path; a file name may be longer
-	maxName      = 60      // characters of a tool or an argument
-	maxValue     = 80      // characters of an argument's value
-	maxFileName  = 200     // characters of a file name
+	maxCommand  = 160 // characters of a command
+	maxPath     = 64  // characters of a path; a file name may be longer
+	maxName     = 60  // characters of a tool or an argument
+	maxValue    = 80  // characters of an argument's value
+	maxFileName = 200 // characters of a file name
 )
 
 // hidden takes the place of a character that can't be seen or that changes the order of others.
