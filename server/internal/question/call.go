@@ -14,7 +14,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/risk"
-	riskcall "github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -61,7 +60,7 @@ func payloadMembers(object []byte, names ...string) (members map[string]jsontext
 	members = map[string]jsontext.Value{}
 	seen := map[string]bool{} // by normalized name
 	for _, name := range names {
-		seen[riskcall.NormalizeName(name)] = false
+		seen[call.NormalizeName(name)] = false
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if start, err := dec.ReadToken(); err != nil || start.Kind() != '{' {
@@ -77,7 +76,7 @@ func payloadMembers(object []byte, names ...string) (members map[string]jsontext
 		if err != nil {
 			break
 		}
-		plain := riskcall.NormalizeName(name)
+		plain := call.NormalizeName(name)
 		before, wanted := seen[plain]
 		if !wanted {
 			continue
@@ -122,7 +121,8 @@ func (c *Call) isRedacted() bool {
 // assess sets the class, the findings, the risk and the intent of the call in the status. It assesses the
 // arguments as stored, so that no excerpt shows redacted text.
 func (c *Call) assess(st *schema.Status, q *schema.HumanInTheLoop) {
-	a := risk.Assess(c.Name, c.Arguments, c.Cwd)
+	read := c.reading()
+	a := risk.AssessCall(read, c.Cwd)
 	st.Class, st.Findings = a.Class, a.Findings
 	if c.IsAmbiguous {
 		st.Class, st.Findings = schema.ClassRisky, append([]schema.Finding{ambiguousCallFinding}, a.Findings...)
@@ -130,7 +130,7 @@ func (c *Call) assess(st *schema.Status, q *schema.HumanInTheLoop) {
 	st.Risk = risk.Highest(q.Risk, st.Findings)
 	st.View = viewOf(c.reading())
 	if q.Type == schema.Permission {
-		st.Intent = new(intent.Of(c.Name, c.Arguments, c.Cwd))
+		st.Intent = new(intent.OfCall(read, c.Cwd))
 	}
 }
 
@@ -144,7 +144,7 @@ var redactedCommandFinding = schema.Finding{
 	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent to explain it.",
 }
 
-// reading returns the call as it is read for the comparison with its redacted form.
+// reading returns the call as it is judged and shown.
 func (c *Call) reading() *call.Call {
 	return call.Read(call.Input{Tool: c.Name, Dir: c.Cwd, Arguments: c.Arguments})
 }
@@ -153,7 +153,8 @@ func (c *Call) reading() *call.Call {
 // redacted form, is riskier, or has a high finding of another kind: redaction must not hide a command
 // from the approver. It reports the original's risk but not its findings, which could quote secrets.
 func addRedactionFinding(st *schema.Status, stored, original *Call) {
-	a := risk.Assess(original.Name, original.Arguments, original.Cwd)
+	read := original.reading()
+	a := risk.AssessCall(read, original.Cwd)
 	if st.Class == schema.ClassHarmless {
 		st.Class = a.Class
 	}
@@ -162,7 +163,6 @@ func addRedactionFinding(st *schema.Status, stored, original *Call) {
 		isStored := slices.ContainsFunc(st.Findings, func(stored schema.Finding) bool { return stored.Code == f.Code })
 		return !isStored && (f.Risk == schema.HighRisk || f.Risk == schema.CriticalRisk)
 	})
-	read := original.reading()
 	hidesCall := len(read.Unread) > 0 || !call.SameShape(stored.reading(), read) // a variable may run what is hidden
 	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk || hides || hidesCall {
 		f := redactedCommandFinding

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
-	"github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/hookback/hookback/server/internal/store"
 )
 

@@ -36,7 +36,11 @@ type Assessment struct {
 // the project; empty if unknown. Excerpts are copied from the arguments, so arguments must already
 // be redacted.
 func Assess(tool string, arguments json.RawMessage, cwd string) Assessment {
-	c := call.Read(call.Input{Tool: tool, Dir: cwd, Arguments: arguments})
+	return AssessCall(call.Read(call.Input{Tool: tool, Dir: cwd, Arguments: arguments}), cwd)
+}
+
+// AssessCall is Assess for a call that was read.
+func AssessCall(c *call.Call, cwd string) Assessment {
 	a := newAssessor(c, cwd)
 	a.assessCall()
 	findings := a.top()
