@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/risk"
-	"github.com/hookback/hookback/server/internal/risk/call"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -189,8 +189,7 @@ func (f *callFacts) rate() (level schema.Risk, codes []string) {
 		arguments = shortenArguments(arguments, maxAssessed)
 		codes = append(codes, codeTruncated)
 		level = schema.LowRisk
-		switch call.KindOf(f.tool) {
-		case call.Shell, call.PowerShell, call.Cmd: // the end may run anything
+		if _, isShell := call.ShellOf(f.tool); isShell { // the end may run anything
 			level = schema.MediumRisk
 		}
 	}

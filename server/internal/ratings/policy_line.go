@@ -12,13 +12,12 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/risk"
-	"github.com/hookback/hookback/server/internal/risk/call"
-	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -42,24 +41,24 @@ func (f *Follower) PolicyLine(ctx context.Context, id schema.EventID, now time.T
 // draftRule returns the start of a rule of the hub about calls such as this one.
 func draftRule(e *store.Event, f *callFacts) history.PolicyDraft {
 	d := history.PolicyDraft{Tool: f.tool, SourceApp: e.App, SessionID: e.Session, Cwd: f.cwd}
-	add := func(argument, is, text string) {
+	c := f.reading()
+	add := func(at call.Span, is, text string) {
+		name := at.Argument()
 		value, err := json.Marshal(text)
-		if err == nil && len(d.When) == 0 {
-			d.When = []schema.Condition{{Argument: argument, Is: is, Value: value}}
+		if err == nil && len(d.When) == 0 && text != "" && len(text) <= 500 && call.PointerTo(name) == at.Pointer && !strings.Contains(name, ".") {
+			d.When = []schema.Condition{{Argument: name, Is: is, Value: value}}
 		}
 	}
-	digest.EachMember(f.arguments, func(name string, value []byte) {
-		text := digest.StringValue(value)
-		switch {
-		case text == "" || len(text) > 500 || strings.Contains(name, "."):
-		case call.IsCommand(f.tool, name):
-			if fields, simple := call.ParseSimpleCommand(f.tool, text, f.cwd); simple && len(fields) > 0 {
-				add(name, "starts_with", strings.Join(fields[:programWords(fields)], " "))
-			}
-		case call.IsPathName(call.NormalizeName(name)):
-			add(name, "equals", text)
+	for _, l := range c.Lines {
+		if fields, simple := call.WordsOf(f.tool, l.Text, f.cwd); simple {
+			add(l.Span, "starts_with", strings.Join(fields[:programWords(fields)], " "))
 		}
-	})
+	}
+	if len(c.Lines) == 0 {
+		for _, file := range c.Files {
+			add(file.Span, "equals", c.TextAt(file.Span))
+		}
+	}
 	return d
 }
 
@@ -126,23 +125,24 @@ func EscapeInvisible(text string) string {
 
 // conditions returns conditions that may match the call, the narrowest first.
 func conditions(f *callFacts) (list []map[string]any) {
-	a := risk.Assess(f.tool, f.arguments, f.cwd)
-	if f.command() != "" {
-		for _, finding := range a.Findings {
+	c := f.reading()
+	if command := c.CommandLine(); command != "" {
+		for _, finding := range risk.AssessCall(c, f.cwd).Findings {
 			list = append(list, commandConditions(finding.Excerpt)...)
 		}
-		return append(list, commandConditions(f.command())...)
+		return append(list, commandConditions(command)...)
 	}
-	digest.EachMember(f.arguments, func(name string, value []byte) {
-		text := digest.StringValue(value)
-		switch u, err := url.Parse(text); {
-		case text == "" || len(text) > 500:
-		case call.IsPathName(call.NormalizeName(name)):
+	for _, file := range c.Files {
+		if text := c.TextAt(file.Span); text != "" && len(text) <= 500 {
 			list = append(list, map[string]any{"file": map[string]any{"equals": text}})
-		case err == nil && u.Host != "" && !strings.ContainsAny(u.Host, "*?\\") && (u.Scheme == "http" || u.Scheme == "https"):
+		}
+	}
+	for _, host := range c.Hosts {
+		u, err := url.Parse(c.TextAt(host.Span))
+		if name := host.Span.Argument(); err == nil && name != "" && !strings.ContainsAny(u.Host, "*?\\") && (u.Scheme == "http" || u.Scheme == "https") {
 			list = append(list, map[string]any{name: map[string]any{"glob": u.Scheme + "://" + u.Host + "/*"}})
 		}
-	})
+	}
 	return list
 }
 
