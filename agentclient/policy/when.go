@@ -118,7 +118,8 @@ func (r *fileParser) checkOption(found map[string]*Value, forAllow bool) {
 // newRunsTest returns the test of runs and option.
 func (r *fileParser) newRunsTest(n, option *Value) (test Test) {
 	command, _ := n.Text()
-	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern || strings.ContainsAny(command, call.ShellOperators+"*?[\\\"'\n") {
+	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern ||
+		strings.ContainsAny(command, call.ShellOperators+"*?[\\\"'\n") {
 		r.addProblem(n.Offset(), `runs requires a program such as "rm", or its first words such as "git push"`)
 		return test
 	}

@@ -12,7 +12,8 @@ func argument(v *call.Value, names ...string) (value *call.Value) {
 	for _, name := range names {
 		found := ""
 		for _, m := range v.Members() {
-			if call.NormalizeName(m.Name) == name && (value == nil || found != strings.ToLower(found) || m.Name == strings.ToLower(m.Name)) {
+			isBetter := value == nil || found != strings.ToLower(found) || m.Name == strings.ToLower(m.Name)
+			if isBetter && call.NormalizeName(m.Name) == name {
 				value, found = m.Value, m.Name
 			}
 		}

@@ -45,7 +45,8 @@ func draftRule(e *store.Event, f *callFacts) history.PolicyDraft {
 	add := func(at call.Span, is, text string) {
 		name := at.Argument()
 		value, err := json.Marshal(text)
-		if err == nil && len(d.When) == 0 && text != "" && len(text) <= 500 && call.PointerTo(name) == at.Pointer && !strings.Contains(name, ".") {
+		isArgument := call.PointerTo(name) == at.Pointer && !strings.Contains(name, ".")
+		if err == nil && isArgument && len(d.When) == 0 && text != "" && len(text) <= 500 {
 			d.When = []schema.Condition{{Argument: name, Is: is, Value: value}}
 		}
 	}
