@@ -220,7 +220,8 @@ func (l *line) runs(name string, cmd *Command) {
 			l.input(cmd) // of the shell on the host
 		}
 		l.wrapped(skip, cmd)
-		if _, effect := programs.ExecutingOption(texts(cmd.Words)); effect == programs.Executes || !has(joiners, name) { // whose words were read
+		_, effect := programs.ExecutingOption(texts(cmd.Words))
+		if effect == programs.Executes || !has(joiners, name) { // whose words were read
 			l.options(name, cmd)
 		}
 	default:
@@ -236,7 +237,8 @@ func (l *line) xargs(cmd *Command) {
 	words, mark := slices.Clone(cmd.Words[1:]), ""
 	for len(words) > 0 && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
 		option, value, _ := strings.Cut(words[0].Text, "=")
-		if !strings.HasPrefix(option, "--") && len(option) > 2 && strings.Contains(option, "I") && strings.Trim(option[1:strings.Index(option, "I")], "0prtx") == "" {
+		if !strings.HasPrefix(option, "--") && len(option) > 2 && strings.Contains(option, "I") &&
+			strings.Trim(option[1:strings.Index(option, "I")], "0prtx") == "" {
 			option = "-I" + option[strings.Index(option, "I")+1:] // -0I{}
 		}
 		words = words[1:]
