@@ -74,14 +74,12 @@ type viewBuilder struct {
 // entries returns the entries of a list. view returns one and the length of its texts.
 func entries[T, E any](b *viewBuilder, from []T, view func(*T) (E, int)) (list []E) {
 	room := maxViewBytes
-	for i := range from {
-		entry, bytes := view(&from[i])
-		if len(list) == maxViewEntries || bytes > room {
-			b.omitted++
-			continue
+	for i := range min(len(from), maxViewEntries) {
+		if entry, bytes := view(&from[i]); bytes <= room {
+			list, room = append(list, entry), room-bytes
 		}
-		list, room = append(list, entry), room-bytes
 	}
+	b.omitted += len(from) - len(list)
 	return list
 }
 
