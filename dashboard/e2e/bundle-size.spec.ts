@@ -24,17 +24,19 @@ test.describe('Bundle size', () => {
     page,
     hub,
   }) => {
-    const ask = (i: number, command: string) => ({
+    const ask = (i: number, toolCall: object) => ({
       hook_event_type: 'PermissionRequest',
       session_id: `s${i}`,
       humanInTheLoop: {
         type: 'permission',
         question: `Run test ${i}?`,
         timeout: 3600,
-        toolCall: { name: 'Bash', arguments: { command } },
+        toolCall,
       },
     })
-    await hub.batch(20, (i) => ask(i, i === 7 ? `echo ${'x'.repeat(1_000_000)}` : `go test -run Test${i}`))
+    const run = (i: number) => ({ name: 'Bash', arguments: { command: `go test -run Test${i}` } })
+    const large = { name: 'Write', arguments: { file_path: '/srv/a', content: 'x y\n'.repeat(250_000) } }
+    await hub.batch(20, (i) => ask(i, i === 7 ? large : run(i)))
     await hub.batch(1, () => ({ payload: { tool_response: { stdout: 'y'.repeat(1_000_000) } } }))
     const cdp = await page.context().newCDPSession(page)
     await cdp.send('Network.enable')
