@@ -39,7 +39,6 @@ type scan struct {
 	// raw: b is JSON, not the decoded text of one string. The result is then only whether there
 	// may be a secret. A false positive costs time, a false negative leaks a secret.
 	raw    bool
-	assign bool    // search for NAME=value, too
 	layout *layout // of a question's string; nil: see Redactor.JSON
 }
 
