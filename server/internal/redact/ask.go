@@ -16,7 +16,13 @@ func (r *Redactor) Ask(b []byte, lines func() []call.Line) (out []byte, n int) {
 	if r == nil || !r.mayContainSecret(b) {
 		return b, 0
 	}
-	w := walker{r: r, in: b, isAsk: true, lines: lines()}
+	w := walker{r: r, in: b, shells: map[string]call.Shell{}}
+	for _, line := range lines() {
+		if shell, ok := w.shells[line.Text]; ok && shell != line.Shell {
+			line.Shell = call.Cmd // in whose lines no string is certain
+		}
+		w.shells[line.Text] = line.Shell
+	}
 	return w.redact()
 }
 
@@ -30,20 +36,6 @@ type layout struct {
 type quotation struct {
 	from   int
 	isWord bool // it is the first string in a word of a command, not one in a text
-}
-
-// shellOf returns the shell of a text if it is a command line of the call, and else "".
-func (w *walker) shellOf(b []byte) (shell call.Shell) {
-	for _, line := range w.lines {
-		switch {
-		case line.Text != string(b):
-		case shell != "" && shell != line.Shell:
-			return call.Cmd // in whose lines no string is certain
-		default:
-			shell = line.Shell
-		}
-	}
-	return shell
 }
 
 // layoutOf reads a string of the event: a command line of a shell, or a text, if shell is "".

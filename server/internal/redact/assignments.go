@@ -20,7 +20,7 @@ func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
 	if !ok || s.layout != nil && v.mayBeCode(s.b, from) && !s.layout.entries[v.at] {
 		return match{}, false
 	}
-	m, ok := v.locate(s.b)
+	m, ok := v.locate(s)
 	m.rule, m.name = rule.rule, from
 	return m, ok
 }
@@ -167,11 +167,12 @@ func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
 // locate returns the bytes of the value if it may be a secret. References such as $TOKEN or
 // <your token>, and placeholders, are not.
-func (v assignedValue) locate(b []byte) (match, bool) {
+func (v assignedValue) locate(s *scan) (match, bool) {
+	b := s.b
 	if v.at >= len(b) || bytes.IndexByte([]byte("$<{(%*"), b[v.at]) >= 0 || placeholderLen(b[v.at:]) > 0 {
 		return match{}, false
 	}
-	end := v.valueEnd(b)
+	end := v.valueEnd(s)
 	text := b[v.at:end]
 	if len(text) == 0 || text[0] == '#' && isSpace(b[v.at-1]) || // a comment
 		v.style == flagStyle && text[0] == '-' || v.style == codeStyle && isExpression(v.name, text) {
@@ -180,7 +181,8 @@ func (v assignedValue) locate(b []byte) (match, bool) {
 	return match{from: v.at, to: end}, true
 }
 
-func (v assignedValue) valueEnd(b []byte) int {
+func (v assignedValue) valueEnd(s *scan) int {
+	b := s.b
 	stop := func(set string) int {
 		return skipWhile(b, v.at, func(c byte) bool { return c > ' ' && !isQuote(c) && bytes.IndexByte([]byte(set), c) < 0 })
 	}
@@ -189,7 +191,10 @@ func (v assignedValue) valueEnd(b []byte) int {
 		return closingQuote(b, v.at)
 	case headerStyle:
 		if bytes.HasSuffix(bytes.ToLower(v.name), []byte("cookie")) {
-			return skipWhile(b, v.at, func(c byte) bool { return c >= ' ' && !isQuote(c) })
+			if v.at >= s.cookieEnd { // a line of many is read once
+				s.cookieEnd = skipWhile(b, v.at, func(c byte) bool { return c >= ' ' && !isQuote(c) })
+			}
+			return s.cookieEnd
 		}
 		end := stop("")
 		// Authorization: Basic dXNlcjpwdw==

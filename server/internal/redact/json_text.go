@@ -12,7 +12,8 @@ func decodeString(raw []byte) (text []byte, offset func(int) int) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, func(i int) int { return i }
 	}
-	var origins []int
+	text = make([]byte, 0, len(raw))
+	origins := make([]int, 0, len(raw)+1)
 	for i := 0; i < len(raw); {
 		n, before := bytes.IndexByte(raw[i:], '\\'), len(text)
 		if n < 0 {

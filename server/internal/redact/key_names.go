@@ -68,7 +68,7 @@ func (w *nameWords) split(id []byte) {
 		}
 		end, at := nameWordEnd(id, i), w.ends[w.n]
 		for ; i < end; i++ {
-			w.text[at] = id[i] | caseBit
+			w.text[at] = id[i] | 0x20 // in lower case
 			at++
 		}
 		w.n++

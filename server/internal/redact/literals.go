@@ -40,12 +40,11 @@ type scan struct {
 	// may be a secret. A false positive costs time, a false negative leaks a secret.
 	raw    bool
 	layout *layout // of a question's string; nil: see Redactor.JSON
+
+	cookieEnd int // of the cookies that were found last
 }
 
-const (
-	caseBit      = 0x20 // that lower-case letters have
-	caseFoldMask = 0x2020202020202020
-)
+const caseFoldMask = 0x2020202020202020
 
 // typicalEvent represents the events that agents send. Byte pairs that are frequent in it are
 // avoided as index pairs.
@@ -75,6 +74,8 @@ func (r *Redactor) buildTables() {
 	}
 	for _, p := range []literal{
 		{text: `://`, match: (*Redactor).findUserinfo},
+		{text: `:\/\/`, match: (*Redactor).findEscapedSlash},
+		{text: `hooks.slack.com\/services`, match: (*Redactor).findEscapedSlash},
 		{text: `bearer `, match: (*Redactor).findBearer},
 		{text: `-----BEGIN `, match: (*Redactor).findPrivateKey},
 		{text: `eyJ`, match: (*Redactor).findJWT},
@@ -114,10 +115,10 @@ var foldedTypical = strings.Map(func(c rune) rune { return c | 0x20 }, typicalEv
 
 func occurrences(pair []byte) int { return strings.Count(foldedTypical, string(pair)) }
 
-// mayContainSecret reports whether JSON text may contain a secret. An escaped slash may be part of any.
+// mayContainSecret reports whether JSON text may contain a secret.
 func (r *Redactor) mayContainSecret(b []byte) bool {
 	_, ok := r.find(&scan{b: b, raw: true}, 0)
-	return ok || bytes.Contains(b, []byte(`\/`))
+	return ok
 }
 
 // find returns the first secret at or after from.
@@ -191,3 +192,9 @@ func (r *Redactor) findEscape(s *scan, at int) (match, bool) {
 	c, err := strconv.ParseUint(string(s.b[at+4:at+6]), 16, 8)
 	return match{}, err == nil && (isName(byte(c)) || bytes.IndexByte([]byte(":/@."), byte(c)) >= 0)
 }
+
+// findEscapedSlash makes the message be walked, for literals that contain slashes.
+func (r *Redactor) findEscapedSlash(s *scan, _ int) (match, bool) { return match{}, s.raw }
+
+// isCut reports whether a secret in JSON may continue behind an escape. The walk decides.
+func (s *scan) isCut(end int) bool { return s.raw && end < len(s.b) && s.b[end] == '\\' }

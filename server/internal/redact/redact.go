@@ -65,8 +65,7 @@ func (w *walker) redact() (out []byte, n int) {
 // walker redacts one message, string by string.
 type walker struct {
 	r      *Redactor
-	isAsk  bool        // see Ask
-	lines  []call.Line // of the call of a question
+	shells map[string]call.Shell // command lines of a question's call; nil: see JSON
 	in     []byte
 	out    []byte
 	copied int // in[:copied] is in out, or was replaced
@@ -192,12 +191,8 @@ func (w *walker) redactContents(from, to int) {
 	if !w.r.mayContainSecret(raw) {
 		return
 	}
-	var shell call.Shell
-	if w.isAsk {
-		text, _ := decodeString(raw)
-		shell = w.shellOf(text)
-	}
-	changed := 0
+	text, _ := decodeString(raw)
+	shell, changed := w.shells[string(text)], 0
 	for range maxPasses {
 		next, n := w.redactString(raw, shell)
 		if n == 0 {
@@ -254,7 +249,7 @@ func placeholderLen(b []byte) int {
 func (w *walker) redactString(raw []byte, shell call.Shell) (out []byte, n int) {
 	text, offset := decodeString(raw)
 	s := scan{b: text}
-	if w.isAsk {
+	if w.shells != nil {
 		s.layout = layoutOf(text, shell)
 	}
 	copied, from := 0, 0

@@ -429,11 +429,16 @@ func TestJSON_HostileInput(t *testing.T) {
 	r := New()
 	for _, piece := range []string{
 		"://", "eyJ-", "eyJaaaaaa.", "-----BEGIN PRIVATE KEY-----!", "token-", "token=(", `password=\"`, "sk-", "bearer ", "Authorization: ",
-		"password='", "ghp_", "key", "a_token=(", "://u:",
+		"password='", "ghp_", "key", "a_token=(", "://u:", "TOKEN = x\n", "TOKEN='a b' ", "Cookie: a ", "<<E\nTOKEN='a b'\nE\n",
 	} {
-		doc := `{"a":` + quote(t, strings.Repeat(piece, (1<<18)/len(piece))) + `}`
-		out, _ := r.JSON([]byte(doc))
+		text := strings.Repeat(piece, (1<<18)/len(piece))
+		doc := []byte(`{"a":` + quote(t, text) + `}`)
+		out, _ := r.JSON(doc)
 		require.True(t, json.Valid(out), piece)
+		for _, lines := range []func() []call.Line{noLines, lines(text)} {
+			out, _ = r.Ask(doc, lines)
+			require.True(t, json.Valid(out), piece)
+		}
 	}
 }
 

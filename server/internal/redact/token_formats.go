@@ -44,7 +44,7 @@ func (sh *tokenFormat) find(s *scan, at int, prefix string) (match, bool) {
 	}
 	end := skipWhile(s.b, body, sh.body)
 	if end-body < sh.minLength || sh.needsDigit && !bytes.ContainsAny(s.b[body:end], "0123456789") {
-		return match{}, false
+		return match{}, s.isCut(end)
 	}
 	return match{from: at, to: end, rule: sh.rule}, true
 }
@@ -140,5 +140,5 @@ func (r *Redactor) findBearer(s *scan, at int) (match, bool) {
 	}
 	end := skipWhile(s.b, from, isToken68)
 	long := end-from >= 20 || end-from >= 8 && bytes.ContainsAny(s.b[from:end], "0123456789")
-	return match{from: from, to: end, rule: "bearer"}, long
+	return match{from: from, to: end, rule: "bearer"}, long || s.isCut(end)
 }
