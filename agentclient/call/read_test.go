@@ -104,6 +104,7 @@ func TestReadLine_Unread(t *testing.T) {
 		"echo \"'rm x'\" | xargs sh -c":        "known only at run time",
 		"find . `echo -exec rm {} +`":          "known only at run time",
 		"(echo -n r; echo m x) | sh":           "the output of another command",
+		"()a":                                  "a function has no name",
 		"x!=[a]/../run":                        "may be a variable or a program",
 		strings.Repeat("env -a ", 9_000) + "x": "too often",
 	} {

@@ -27,6 +27,10 @@ func (l *line) findVariables(file *syntax.File) {
 		case *syntax.WordIter:
 			count[n.Name.Value]++
 		case *syntax.FuncDecl:
+			if n.Name == nil { // () a
+				l.unread(l.spanOf(n), "a function has no name, which only some shells read")
+				break
+			}
 			count[n.Name.Value]++
 		case *syntax.ParamExp:
 			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
