@@ -25,12 +25,13 @@ type Call struct {
 	Unread    []Unread  // what could not be read; empty: all of it was
 	Arguments json.RawMessage
 
-	arguments *Value // parsed
-	isKnown   bool   // the tool is in the table
-	wrapped   int    // commands in the operands of others
-	written   map[string]*writtenFile
-	ran       map[string]bool // files, by their base names
-	rereads   int             // bytes of written files that were read as scripts
+	arguments   *Value // parsed
+	isKnown     bool   // the tool is in the table
+	wrapped     int    // commands in the operands of others
+	written     map[string]*writtenFile
+	ran         map[string]bool // files, by their base names
+	scriptBytes int             // in all scripts
+	expanded    int             // words with {a,b}
 }
 
 // Span is a part of a string in Call.Arguments. The zero value is the whole call.

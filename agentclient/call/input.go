@@ -99,7 +99,7 @@ func (l *line) pipedFromAll(pipe input, shell *Command) {
 		writers++
 		parts = parts || w.Words[0].Text == "printf" || len(w.Words) > 1 && strings.HasPrefix(w.Words[1].Text, "-")
 	}
-	if writers > 1 && parts {
+	if writers > 1 && parts || pipe.to-pipe.from > maxNesting {
 		l.unread(shell.Span, "a shell runs the output of another command")
 		return
 	}

@@ -114,6 +114,43 @@ func TestReadLine_Unread(t *testing.T) {
 	}
 }
 
+// hostileLines are lines whose reading could take very long.
+func hostileLines() map[string]string {
+	r := strings.Repeat
+	return map[string]string{
+		"long word": "echo " + r("x", 1<<20), "commands": r("a;", 100_000), "pipes": r("sh|", 60_000) + "sh", "nesting": r("$(", 10_000),
+		"values or commands": "env " + r("-a b ", 40_000), "joined words": "ssh " + r("-a b ", 40_000), "wrappers": r("sudo ", 40_000) + "x",
+		"scripts": r("eval ", 50_000), "script of itself": "echo '" + r("sh a;", 10_000) + "'>a; sh a", "here-documents": r("sh <<E\nx\nE\n", 8000),
+		"growing variable": "A=x;" + r("A=$A$A;", 5000) + r("B=$A; ", 5000), "braces": r("{$(a),b}{c,d}{e,f}{g,h}{i,j}{k,l} ", 7000),
+		"files": "echo x>f;" + r("cat $(sh *);", 15_000), "copies": "cp a b; cp b a; " + r("./a;", 10_000), "substitutions": r("a `b` ", 40_000),
+	}
+}
+
+// The reading of a hostile line has limits, and tells that it has reached one.
+func TestReadLine_BoundsHostileLines(t *testing.T) {
+	t.Parallel()
+	for name, line := range hostileLines() {
+		c := call.ReadLine(line, call.POSIX)
+		require.NotEmpty(t, c.Unread, name)
+		require.LessOrEqual(t, len(c.Commands), 4096, name)
+		words := 0
+		for i := range c.Commands {
+			words += len(c.Commands[i].Words)
+		}
+		require.Less(t, words, 400_000, name)
+	}
+}
+
+func BenchmarkReadLine_HostileLines(b *testing.B) {
+	for name, line := range hostileLines() {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				call.ReadLine(line, call.POSIX)
+			}
+		})
+	}
+}
+
 func TestReadLine_Files(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

@@ -339,6 +339,10 @@ func (l *line) scriptFile(w Word, cmd *Command) {
 func (l *line) script(w Word, by *Command) { l.scriptText(w.Text, w, by) }
 
 func (l *line) scriptText(text string, w Word, by *Command) {
+	if l.c.scriptBytes += len(text) + 64; l.c.scriptBytes > maxScriptBytes {
+		l.tooOften(w.Span)
+		return
+	}
 	if strings.Contains(text, "{}") { // xargs and find put a name there
 		l.unread(w.Span, "a shell runs text that is known only at run time")
 	}
@@ -362,6 +366,22 @@ func (cmd *Command) name() string {
 		return ""
 	}
 	return programs.ProgramName(cmd.Words[0].Text, false)
+}
+
+// mayWrap reports whether the words may be read as a command of another one: not too many were.
+func (l *line) mayWrap(words []Word) bool {
+	l.c.wrapped += len(words)
+	if l.c.wrapped > maxWrapped {
+		l.tooOften(words[0].Span)
+	}
+	return l.c.wrapped <= maxWrapped
+}
+
+func (l *line) tooOften(at Span) {
+	const reason = "it runs commands by other commands too often"
+	if n := len(l.c.Unread); n == 0 || l.c.Unread[n-1].Reason != reason {
+		l.unread(at, reason)
+	}
 }
 
 // joined reads words that a program joins into one line.
@@ -405,6 +425,9 @@ func (l *line) wrapped(skip int, cmd *Command) {
 			l.unread(w.Span, "the program is known only at run time")
 		case mayBeOperand && (w.Dynamic || w.Pattern):
 		case has(joiners, name):
+			if !l.mayWrap(cmd.Words[i:]) {
+				return
+			}
 			l.joined(cmd.Words[i:], cmd)
 		default:
 			l.command(cmd.Words[i:], cmd)
@@ -426,10 +449,7 @@ func isAssignment(text string) bool {
 
 // command adds words as a command that another one runs.
 func (l *line) command(words []Word, by *Command) {
-	if l.c.wrapped++; l.c.wrapped >= maxWrapped {
-		if l.c.wrapped == maxWrapped {
-			l.unread(by.Span, "it runs commands by other commands too often")
-		}
+	if !l.mayWrap(words) {
 		return
 	}
 	inner := *l

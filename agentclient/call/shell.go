@@ -20,9 +20,11 @@ const (
 	// maxCommands bounds the reading of one call: a script in a word is read for every command that may
 	// run the word.
 	maxCommands = 4096
-	// maxWrapped bounds the readings of env -a env -a …, in which each word may be a value or a command.
-	maxWrapped = 256
-	maxUnread  = 64
+	// maxWrapped bounds the words in the readings of env -a env -a …, in which each word may be a value or a
+	// command, and maxScriptBytes the text of all scripts.
+	maxWrapped     = 1 << 15
+	maxScriptBytes = 1 << 20
+	maxUnread      = 64
 )
 
 // Expansion stands in Word.Text for text that is known only at run time.

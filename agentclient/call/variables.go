@@ -12,10 +12,17 @@ const setters = " read readarray mapfile printf getopts unset local export decla
 // specials are variables that a shell sets.
 const specials = " PWD OLDPWD REPLY OPTARG OPTIND RANDOM SECONDS LINENO IFS DIRSTACK FUNCNAME PIPESTATUS SHLVL COLUMNS LINES "
 
+// maxVariables is the length of the longest line whose variables are known.
+const maxVariables = 64 << 10
+
 // findVariables counts the assignments of each variable in a line, and finds those that certainly run. A
 // variable whose name is unknown counts for "", as does code that may assign any.
 func (l *line) findVariables(file *syntax.File) {
 	count := map[string]int{}
+	if l.count, l.values = count, map[string]Word{}; len(l.text) > maxVariables {
+		count[""], l.assigned["HOME"], l.assigned["PWD"] = 1, true, true
+		return
+	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
@@ -44,7 +51,7 @@ func (l *line) findVariables(file *syntax.File) {
 	for _, name := range []string{"HOME", "PWD"} {
 		l.assigned[name] = l.assigned[name] || count[name] > 0
 	}
-	l.count, l.values, l.certain = count, map[string]Word{}, map[*syntax.CallExpr]bool{}
+	l.certain = map[*syntax.CallExpr]bool{}
 	for _, s := range file.Stmts {
 		l.findCertain(s)
 	}
@@ -114,6 +121,9 @@ func (l *line) findCertain(s *syntax.Stmt) (onlyAssigns bool) {
 	return false
 }
 
+// maxValue is the length of the longest value that is kept.
+const maxValue = 256
+
 // know keeps the values of assignments.
 func (l *line) know(call *syntax.CallExpr, words []Word) {
 	for i, a := range call.Assigns {
@@ -122,6 +132,9 @@ func (l *line) know(call *syntax.CallExpr, words []Word) {
 		}
 		value := words[i]
 		value.Text, value.Splits = strings.TrimPrefix(value.Text, a.Name.Value+"="), value.Dynamic
+		if len(value.Text) > maxValue {
+			continue // A=$A$A grows fast
+		}
 		if value.Text == Expansion && l.isPath(a.Value) {
 			value.Text = "/" + Expansion
 		}

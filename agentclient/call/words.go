@@ -15,7 +15,7 @@ func (l *line) words(w *syntax.Word) []Word {
 		return []Word{l.word(w)}
 	}
 	expanded := l.braces(split.Parts)
-	if expanded == nil { // a sequence, or too many
+	if l.c.expanded += len(expanded); expanded == nil || l.c.expanded > maxCommands { // a sequence, or too many
 		one := l.word(w)
 		one.Dynamic, one.Splits = true, true
 		return []Word{one}

@@ -152,9 +152,11 @@ func (l *line) runsFiles(name string, cmd *Command) {
 func (l *line) runsFile(file, program Word, by *Command) {
 	key := path.Base(file.Text)
 	f := l.c.written[key]
-	for _, name := range slices.Sorted(maps.Keys(l.c.written)) {
-		if matches, _ := path.Match(key, name); (matches && file.Pattern || key == "{}") && name != key {
-			l.runsFile(Word{Text: name, Span: file.Span}, program, by)
+	if file.Pattern || key == "{}" {
+		for _, name := range slices.Sorted(maps.Keys(l.c.written)) {
+			if matches, _ := path.Match(key, name); (matches || key == "{}") && name != key {
+				l.runsFile(Word{Text: name, Span: file.Span}, program, by)
+			}
 		}
 	}
 	if f == nil {
@@ -180,10 +182,6 @@ func (l *line) runsFile(file, program Word, by *Command) {
 		all = append([]Word{joinParts(f.parts)}, f.parts...)
 	}
 	for _, part := range all {
-		if l.c.rereads += len(part.Text); l.c.rereads > maxLine {
-			l.unread(file.Span, "it runs what it writes too often")
-			return
-		}
 		l.runsText(part, isItself, programs.ProgramName(program.Text, false), by)
 	}
 }

@@ -124,7 +124,7 @@ func (c *callArguments) files() (values []*Value) {
 // namesOf returns names that a path with a pattern or with alternatives in braces stands for: without
 // its stars, and each name of a secret that it matches.
 func namesOf(p string) (names []string) {
-	if !strings.ContainsAny(p, "*?[{") {
+	if !strings.ContainsAny(p, "*?[{") || len(p) > 4096 {
 		return nil
 	}
 	if before, rest, ok := strings.Cut(p, "{"); ok {
