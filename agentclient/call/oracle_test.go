@@ -68,7 +68,7 @@ func (g *grammar) command() string {
 	case 9:
 		return "eval " + quoteText(g.list(), g.IntN(2) == 0)
 	case 10:
-		return g.pick("bash -c ", "bash -lc ", "bash -e -c ") + quoteText(g.list(), g.IntN(2) == 0)
+		return g.pick("bash -c ", "bash -uc ", "bash -e -c ") + quoteText(g.list(), g.IntN(2) == 0)
 	case 11:
 		return "trap " + quoteText(g.list(), true) + " EXIT"
 	case 12:
