@@ -91,9 +91,11 @@ func (g *grammar) command() string {
 		v := "v" + strconv.Itoa(g.size)
 		switch g.IntN(3) {
 		case 0:
-			return v + "=" + g.pick("a", g.word()) + g.pick("\n", " && ", "\n"+g.command()+"\n") + v + "=" + g.pick(stubs...) + "\n$" + v + " " + g.word()
+			first := v + "=" + g.pick("a", g.word()) + g.pick("\n", " && ", "\n"+g.command()+"\n")
+			return first + v + "=" + g.pick(stubs...) + "\n$" + v + " " + g.word()
 		case 1:
-			return g.pick("", g.command()+" && ") + v + "=" + g.pick(stubs...) + g.pick("\n", " && ", " || ", " ; "+g.command()+"\n") + "$" + v + " " + g.word()
+			first := g.pick("", g.command()+" && ") + v + "=" + g.pick(stubs...)
+			return first + g.pick("\n", " && ", " || ", " ; "+g.command()+"\n") + "$" + v + " " + g.word()
 		default:
 			return "for " + v + " in " + g.pick(stubs...) + " " + g.pick("", "a", "p2", g.word()) + "\ndo $" + v + " x\n" + g.command() + "\ndone"
 		}

@@ -120,7 +120,8 @@ func hostileLines() map[string]string {
 	return map[string]string{
 		"long word": "echo " + r("x", 1<<20), "commands": r("a;", 100_000), "pipes": r("sh|", 60_000) + "sh", "nesting": r("$(", 10_000),
 		"values or commands": "env " + r("-a b ", 40_000), "joined words": "ssh " + r("-a b ", 40_000), "wrappers": r("sudo ", 40_000) + "x",
-		"scripts": r("eval ", 50_000), "script of itself": "echo '" + r("sh a;", 10_000) + "'>a; sh a", "here-documents": r("sh <<E\nx\nE\n", 8000),
+		"scripts": r("eval ", 50_000), "script of itself": "echo '" + r("sh a;", 10_000) + "'>a; sh a",
+		"here-documents":   r("sh <<E\nx\nE\n", 8000),
 		"growing variable": "A=x;" + r("A=$A$A;", 5000) + r("B=$A; ", 5000), "braces": r("{$(a),b}{c,d}{e,f}{g,h}{i,j}{k,l} ", 7000),
 		"files": "echo x>f;" + r("cat $(sh *);", 15_000), "copies": "cp a b; cp b a; " + r("./a;", 10_000), "substitutions": r("a `b` ", 40_000),
 	}
