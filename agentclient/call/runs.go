@@ -48,17 +48,20 @@ func texts(words []Word) []string {
 
 // operandsBefore returns how many operands a wrapper has before the command.
 func operandsBefore(name string) (n int, ok bool) {
-	for _, w := range strings.Fields(wrappers) {
+	n, ok = wrapperOperands()[name]
+	return n, ok
+}
+
+var wrapperOperands = sync.OnceValue(func() map[string]int {
+	m := map[string]int{}
+	for w := range strings.FieldsSeq(wrappers) {
 		program, count, counted := strings.Cut(w, ":")
-		if program == name {
-			if counted {
-				n = int(count[0] - '0')
-			}
-			return n, true
+		if m[program] = 0; counted {
+			m[program] = int(count[0] - '0')
 		}
 	}
-	return 0, false
-}
+	return m
+})
 
 // add adds a command, and those that it runs.
 func (l *line) add(cmd Command) {

@@ -159,8 +159,11 @@ func isEnvFile(base string) bool {
 // isServiceKey reports whether a name is one that a cloud service gives to a downloaded key. The name
 // is in lower case.
 func isServiceKey(base string) bool {
-	plain := strings.NewReplacer("-", "", "_", "").Replace(base)
-	return strings.HasSuffix(plain, ".json") && (strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") || strings.Contains(plain, "firebaseadminsdk"))
+	if !strings.HasSuffix(base, ".json") {
+		return false
+	}
+	plain := strings.ReplaceAll(strings.ReplaceAll(base, "-", ""), "_", "")
+	return strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") || strings.Contains(plain, "firebaseadminsdk")
 }
 
 // SecretFileKind classifies the path of a file by its name. It covers common names only.

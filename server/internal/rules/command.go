@@ -13,35 +13,42 @@ import (
 
 // commandLine is one command of a call, with the operands that the call has in a separate list.
 type commandLine struct {
+	call.Line
 	words  []string
 	simple bool
 }
 
 // commandLines returns the commands that a call runs.
-func (c *Call) commandLines() (lines []commandLine) {
+func (c *Call) commandLines() []commandLine {
 	c.decodeArguments()
-	for _, l := range c.reading.WholeLines() {
-		words, simple := c.commandWords(l.Text)
-		lines = append(lines, commandLine{words, simple && !l.IsList()})
-	}
-	return lines
-}
-
-// wholeLine returns the command line in the argument at a path with its operands, or "".
-func (c *Call) wholeLine(path []string) string {
-	pointer := call.PointerTo(path...)
-	for _, l := range c.reading.WholeLines() {
-		if l.Span.Pointer == pointer {
-			return l.Text
+	if c.lines == nil {
+		c.lines = []commandLine{}
+		for _, l := range c.reading.WholeLines() {
+			words, simple := call.WordsOf(c.Tool, l.Text, c.Cwd)
+			c.lines = append(c.lines, commandLine{l, words, simple})
 		}
 	}
-	return ""
+	return c.lines
+}
+
+// isOnly reports whether the command is known and an argument of its own.
+func (l *commandLine) isOnly() bool { return l.simple && !l.IsList() }
+
+// wholeLine returns the command line in an argument with its operands, or nil.
+func (c *Call) wholeLine(pointer string) *commandLine {
+	lines := c.commandLines()
+	for i := range lines {
+		if lines[i].Span.Pointer == pointer {
+			return &lines[i]
+		}
+	}
+	return nil
 }
 
 // ownCommand returns the words of the command that a call runs; nil if it runs none, several, or
 // one that is not simple.
 func (c *Call) ownCommand() []string {
-	if lines := c.commandLines(); len(lines) == 1 && lines[0].simple {
+	if lines := c.commandLines(); len(lines) == 1 && lines[0].isOnly() {
 		return lines[0].words
 	}
 	return nil
@@ -85,7 +92,7 @@ func (k *commandRule) refusal(c *Call) string {
 	switch {
 	case runsCommands && !k.conditions:
 		return "This tool runs arbitrary commands: add a condition for the start of the command, or allow exactly this call."
-	case runsCommands && len(lines) == 0, len(lines) > 1, len(lines) == 1 && !lines[0].simple:
+	case runsCommands && len(lines) == 0, len(lines) > 1, len(lines) == 1 && !lines[0].isOnly():
 		return notSimple
 	case len(c.reading.Unread) > 0:
 		return fmt.Sprintf("A part of this call can't be read (%s): a rule can allow exactly this call, but no other.", c.reading.Unread[0].Reason)

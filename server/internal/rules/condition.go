@@ -22,6 +22,7 @@ const maxValue = 4 << 10 // bytes of a condition's value
 type condition struct {
 	policy.Test
 	path      []string
+	pointer   string // JSON pointer of path
 	is        string
 	text      string   // the value, if it is a string
 	isCommand bool     // the argument is a command line
@@ -33,6 +34,7 @@ type condition struct {
 // the draft, for errors.
 func compileCondition(tool string, s schema.Condition, field string) (c condition, err error) {
 	c.path, c.is = strings.Split(s.Argument, "."), s.Is
+	c.pointer = call.PointerTo(c.path...)
 	invalid := func(member, detail string) (condition, error) {
 		return c, &schema.FieldError{Field: field + "." + member, Detail: detail}
 	}
@@ -105,8 +107,8 @@ func (c *condition) matchCommand(call *Call, line string) policy.Verdict {
 		return policy.Indeterminate
 	}
 	whole, known := words, true
-	if text := call.wholeLine(c.path); text != "" && text != line {
-		whole, known = call.commandWords(text)
+	if l := call.wholeLine(c.pointer); l != nil {
+		whole, known = l.words, l.simple
 	}
 	matches := func(words []string) bool { return policy.Exact.CompareWords(c.is, c.operand, words) }
 	switch {

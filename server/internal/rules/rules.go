@@ -46,6 +46,7 @@ type Call struct {
 	reading     *call.Call  // nil: not read yet
 	args        *call.Value // the arguments; nil: not an object, or ambiguous
 	workingDir  string
+	lines       []commandLine // nil: not known yet
 	lastCommand parsedCommand // the last command line that was parsed
 }
 
