@@ -46,19 +46,38 @@ func IsSimpleText(text string, windows bool) bool {
 // SimpleCommand is SimpleWords without the rule about quotes: it accepts operators that every POSIX shell
 // takes literally.
 func SimpleCommand(text string, sh Shell) (words []Word, ok bool) {
-	if len(text) > maxSimpleLength || !programs.IsPlainText(text) || sh == POSIX && hasActiveOperator(text) {
+	if !mayBeSimple(text, sh) {
 		return nil, false
 	}
-	read := ReadLine(text, sh)
-	if len(read.Unread) > 0 || len(read.Commands) == 0 {
+	return ReadLine(text, sh).onlyCommand(text)
+}
+
+// SimpleCommand returns the words of the line of a call whose only line is a simple command.
+func (c *Call) SimpleCommand() (words []Word, ok bool) {
+	if len(c.Lines) != 1 || c.Lines[0].IsList() || !mayBeSimple(c.Lines[0].Text, POSIX) {
 		return nil, false
 	}
-	c := &read.Commands[0]
+	if c.Lines[0].Shell != POSIX {
+		return SimpleCommand(c.Lines[0].Text, POSIX)
+	}
+	return c.onlyCommand(c.Lines[0].Text)
+}
+
+func mayBeSimple(text string, sh Shell) bool {
+	return len(text) <= maxSimpleLength && programs.IsPlainText(text) && (sh != POSIX || !hasActiveOperator(text))
+}
+
+// onlyCommand returns the words of the simple command that is all of a text.
+func (c *Call) onlyCommand(text string) (words []Word, ok bool) {
+	if len(c.Unread) > 0 || len(c.Commands) == 0 {
+		return nil, false
+	}
+	first := &c.Commands[0]
 	isOther := func(other Command) bool { return other.Depth == 0 }
-	switch words = c.Words; {
-	case slices.ContainsFunc(read.Commands[1:], isOther):
-	case len(words) == 0, len(words) > maxSimpleWords, len(c.Assignments) > 0, len(c.Redirects) > 0:
-	case strings.TrimLeft(text[:words[0].Span.From], " ") != "", strings.TrimLeft(text[c.Span.To:], " ") != "": // time, !, a comment
+	switch words = first.Words; {
+	case slices.ContainsFunc(c.Commands[1:], isOther):
+	case len(words) == 0, len(words) > maxSimpleWords, len(first.Assignments) > 0, len(first.Redirects) > 0:
+	case strings.TrimLeft(text[:words[0].Span.From], " ") != "", strings.TrimLeft(text[first.Span.To:], " ") != "": // time, !, a comment
 	case slices.ContainsFunc(words, func(w Word) bool { return w.Dynamic }):
 	default:
 		return words, true

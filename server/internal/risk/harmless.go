@@ -68,7 +68,7 @@ func onlyCommand(c *call.Call) (words []call.Word, ok bool) {
 	case isWindows && strings.ContainsAny(line.Text, call.ShellOperators+call.WindowsOperators+`\`):
 		return nil, false
 	default:
-		return call.SimpleCommand(line.Text, call.POSIX)
+		return c.SimpleCommand()
 	}
 }
 
