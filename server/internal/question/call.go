@@ -128,7 +128,7 @@ func (c *Call) assess(st *schema.Status, q *schema.HumanInTheLoop) {
 		st.Class, st.Findings = schema.ClassRisky, append([]schema.Finding{ambiguousCallFinding}, a.Findings...)
 	}
 	st.Risk = risk.Highest(q.Risk, st.Findings)
-	st.View = viewOf(c.reading())
+	st.View = viewOf(read)
 	if q.Type == schema.Permission {
 		st.Intent = new(intent.OfCall(read, c.Cwd))
 	}
