@@ -96,6 +96,14 @@ var places = map[string]struct{ command, search string }{
 	"droid":       {"", "path folder directory_path"}, "kiro": {"", "path"},
 }
 
+// KnownAgent returns the agent if its tools are known, and else "", which stands for any of the agents.
+func KnownAgent(agent string) string {
+	if _, isKnown := places[agent]; !isKnown {
+		return ""
+	}
+	return agent
+}
+
 // argumentTable is the meaning of arguments by name, for all tools. Of several names with one meaning the
 // first is the most specific one.
 const argumentTable = `

@@ -20,7 +20,7 @@ func ruleCall(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) *rule
 		HasFindings:  len(st.Findings) > 0, PolicyAsked: isAskedByPolicy(e),
 	}
 	call, ok := question.CallOf(e, q)
-	c.Tool, c.Arguments, c.Cwd = call.Name, call.Arguments, call.Cwd
+	c.Agent, c.Tool, c.Arguments, c.Cwd = call.Agent, call.Name, call.Arguments, call.Cwd
 	if ok {
 		c.Hash = call.Hash()
 	}

@@ -19,6 +19,7 @@ import (
 
 // Call is the tool call that runs after an approval.
 type Call struct {
+	Agent     string // whose tools are read; empty: any agent
 	Name      string
 	Arguments json.RawMessage
 	Cwd       string
@@ -49,6 +50,7 @@ func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c Call, ok bool) {
 	if q.Context != nil && q.Context.Cwd != "" {
 		c.Cwd = q.Context.Cwd
 	}
+	c.Agent = call.KnownAgent(HookFactsOf(e).Agent)
 	return c, c.Name != "" && (len(c.Arguments) > 0 || q.ToolCall != nil)
 }
 
@@ -121,7 +123,7 @@ func (c *Call) isRedacted() bool {
 // assess sets the class, the findings, the risk and the intent of the call in the status. It assesses the
 // arguments as stored, so that no excerpt shows redacted text.
 func (c *Call) assess(st *schema.Status, q *schema.HumanInTheLoop) {
-	read := c.reading()
+	read := c.Reading()
 	a := risk.AssessCall(read, c.Cwd)
 	st.Class, st.Findings = a.Class, a.Findings
 	if c.IsAmbiguous {
@@ -144,16 +146,16 @@ var redactedCommandFinding = schema.Finding{
 	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent to explain it.",
 }
 
-// reading returns the call as it is judged and shown.
-func (c *Call) reading() *call.Call {
-	return call.Read(call.Input{Tool: c.Name, Dir: c.Cwd, Arguments: c.Arguments})
+// Reading returns the call as it is judged and shown.
+func (c *Call) Reading() *call.Call {
+	return call.Read(call.Input{Agent: c.Agent, Tool: c.Name, Dir: c.Cwd, Arguments: c.Arguments})
 }
 
 // addRedactionFinding adds a finding if the original call has other commands, files or hosts than its
 // redacted form, is riskier, or has a high finding of another kind: redaction must not hide a command
 // from the approver. It reports the original's risk but not its findings, which could quote secrets.
 func addRedactionFinding(st *schema.Status, stored, original *Call) {
-	read := original.reading()
+	read := original.Reading()
 	a := risk.AssessCall(read, original.Cwd)
 	if st.Class == schema.ClassHarmless {
 		st.Class = a.Class
@@ -163,7 +165,7 @@ func addRedactionFinding(st *schema.Status, stored, original *Call) {
 		isStored := slices.ContainsFunc(st.Findings, func(stored schema.Finding) bool { return stored.Code == f.Code })
 		return !isStored && (f.Risk == schema.HighRisk || f.Risk == schema.CriticalRisk)
 	})
-	hidesCall := len(read.Unread) > 0 || !call.SameShape(stored.reading(), read) // a variable may run what is hidden
+	hidesCall := len(read.Unread) > 0 || !call.SameShape(stored.Reading(), read) // a variable may run what is hidden
 	if originalRisk := risk.Highest(storedRisk, a.Findings); originalRisk != storedRisk || hides || hidesCall {
 		f := redactedCommandFinding
 		st.Class = a.Class

@@ -150,7 +150,7 @@ func sentCall(sent *sign.AskParts) (c Call, ok bool) {
 // LinesOf returns the command lines of the call of a posted question.
 func LinesOf(sent *sign.AskParts) []call.Line {
 	c, _ := sentCall(sent)
-	return c.reading().Lines
+	return c.Reading().Lines
 }
 
 // appealDigest returns the stored digest of the refused call before redaction; nil if the

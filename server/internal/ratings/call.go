@@ -193,7 +193,7 @@ func (f *callFacts) rate() (level schema.Risk, codes []string) {
 			level = schema.MediumRisk
 		}
 	}
-	a := risk.Assess(f.tool, arguments, f.cwd)
+	a := risk.AssessCall(call.Read(call.Input{Agent: call.KnownAgent(f.agent), Tool: f.tool, Dir: f.cwd, Arguments: arguments}), f.cwd)
 	found := make([]string, 0, len(a.Findings)+1)
 	for _, finding := range a.Findings {
 		if !slices.Contains(found, finding.Code) {

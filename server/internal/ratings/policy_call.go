@@ -20,7 +20,7 @@ func (f *callFacts) policyCall() policy.Call {
 
 // reading returns the call as it is judged and shown.
 func (f *callFacts) reading() *call.Call {
-	return call.Read(call.Input{Tool: f.tool, Dir: f.cwd, Arguments: f.arguments})
+	return call.Read(call.Input{Agent: call.KnownAgent(f.agent), Tool: f.tool, Dir: f.cwd, Arguments: f.arguments})
 }
 
 // command returns the command line of the call as an agent's adapter finds it, or "". The policy reads the

@@ -28,6 +28,7 @@ import (
 type Call struct {
 	ID        schema.EventID
 	Kind      schema.Kind
+	Agent     string // whose tools are read; empty: any agent
 	Tool      string
 	Arguments json.RawMessage
 	Hash      []byte // identifies tool and arguments; nil: not about a call
@@ -63,7 +64,7 @@ func (c *Call) decodeArguments() {
 	if c.reading != nil {
 		return
 	}
-	c.reading = call.Read(call.Input{Tool: c.Tool, Dir: c.Cwd, Arguments: c.Arguments})
+	c.reading = call.Read(call.Input{Agent: c.Agent, Tool: c.Tool, Dir: c.Cwd, Arguments: c.Arguments})
 	c.workingDir = cleanDir(c.reading.Dir)
 	if args := c.reading.Root(); args.Kind() == call.ObjectKind && jsontext.Value(c.Arguments).IsValid() {
 		c.args = args

@@ -43,7 +43,7 @@ func TextOf(q *Question) Text {
 		if q.Status.Edited != nil {
 			call.Arguments = q.Status.Edited.Arguments
 		}
-		t.Heading = intent.String(new(intent.Of(call.Name, call.Arguments, call.Cwd)))
+		t.Heading = intent.String(new(intent.OfCall(call.Reading(), call.Cwd)))
 		t.Call, t.problem = wholeCall(call.Name, call.Arguments)
 	}
 	decidesQuestion := !isCall || q.Ask.Type != schema.Permission
