@@ -1,8 +1,6 @@
 package question
 
 import (
-	"encoding/json"
-	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -21,11 +19,8 @@ const (
 
 // viewOf returns the view of a call for the page.
 func viewOf(c *call.Call) *schema.CallView {
-	b := &viewBuilder{}
 	// With a name that is there twice, a pointer has two meanings, and half a character has several lengths.
-	if jsontext.Value(c.Arguments).IsValid() {
-		_ = json.Unmarshal(c.Arguments, &b.arguments) // valid
-	}
+	b := &viewBuilder{call: c, isExact: jsontext.Value(c.Arguments).IsValid()}
 	v := &schema.CallView{
 		Unread: entries(b, c.Unread, func(u *call.Unread) (e schema.CallUnread, bytes int) {
 			e = schema.CallUnread{CallPlace: b.placeOf(u.Span), Reason: strings.ToValidUTF8(u.Reason[:min(len(u.Reason), maxReason)], "")}
@@ -33,7 +28,7 @@ func viewOf(c *call.Call) *schema.CallView {
 		}),
 		Lines: entries(b, c.Lines, func(l *call.Line) (e schema.CallLine, bytes int) {
 			e = schema.CallLine{CallPlace: b.placeOf(l.Span), Shell: string(l.Shell)}
-			if text, ok := b.textAt(l.Span.Pointer); !ok || text != l.Text {
+			if b.textAt(l.Span.Pointer) != l.Text {
 				e.Text = l.Text
 			}
 			return e, len(e.At) + len(e.Text)
@@ -67,8 +62,9 @@ func viewOf(c *call.Call) *schema.CallView {
 
 // viewBuilder builds a view within its limits.
 type viewBuilder struct {
-	arguments any // nil if places in them are not exact
-	omitted   int
+	call    *call.Call
+	isExact bool // places in the arguments are
+	omitted int
 }
 
 // entries returns the entries of a list. view returns one and the length of its texts.
@@ -91,8 +87,8 @@ func (b *viewBuilder) placeOf(s call.Span) schema.CallPlace {
 	if s.Pointer == call.LongPointer {
 		return schema.CallPlace{}
 	}
-	text, ok := b.textAt(s.Pointer)
-	if !ok || s.From < 0 || s.From >= s.To || s.To > len(text) || s.To-s.From == len(text) {
+	text := b.textAt(s.Pointer)
+	if s.From < 0 || s.From >= s.To || s.To > len(text) || s.To-s.From == len(text) {
 		return schema.CallPlace{At: s.Pointer}
 	}
 	from := utf16Length(text[:s.From])
@@ -106,31 +102,10 @@ func utf16Length(text string) (n int) {
 	return n
 }
 
-var pointerNames = strings.NewReplacer("~1", "/", "~0", "~")
-
-// textAt returns the text at a JSON pointer.
-func (b *viewBuilder) textAt(pointer string) (text string, ok bool) {
-	value := b.arguments
-	if pointer == call.LongPointer {
-		return "", false
+// textAt returns the text at a JSON pointer; empty if its place is not exact.
+func (b *viewBuilder) textAt(pointer string) string {
+	if !b.isExact {
+		return ""
 	}
-	for i, step := range strings.Split(pointer, "/") {
-		if i == 0 {
-			continue
-		}
-		switch container := value.(type) {
-		case map[string]any:
-			value = container[pointerNames.Replace(step)]
-		case []any:
-			n, err := strconv.Atoi(step)
-			if err != nil || n < 0 || n >= len(container) {
-				return "", false
-			}
-			value = container[n]
-		default:
-			return "", false
-		}
-	}
-	text, ok = value.(string)
-	return text, ok
+	return b.call.TextAt(call.Span{Pointer: pointer})
 }
