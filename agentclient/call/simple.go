@@ -69,7 +69,7 @@ func mayBeSimple(text string, sh Shell) bool {
 
 // onlyCommand returns the words of the simple command that is all of a text.
 func (c *Call) onlyCommand(text string) (words []Word, ok bool) {
-	if len(c.Unread) > 0 || len(c.Commands) == 0 {
+	if len(c.Unread) > 0 || len(c.Commands) == 0 || c.Commands[0].Span.To > len(text) {
 		return nil, false
 	}
 	first := &c.Commands[0]
