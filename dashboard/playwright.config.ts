@@ -32,7 +32,7 @@ export default defineConfig({
   // The report lists a test that passes on its retry as flaky.
   retries: process.env.CI ? 1 : 0,
   // A shared machine can stall for seconds. The limits only end tests that hang.
-  timeout: 180_000,
+  timeout: 600_000, // the longest tests look at every screen, on a busy machine
   expect: { timeout: 30_000 },
   reporter: [['list'], ['./e2e/flaky-reporter.ts']],
   use: {

@@ -37,23 +37,20 @@ go_tests() { # test_plain or test_raced, package…
   tr '|' '\n' <<<"$tests" >>"$work/flaky"
 }
 
-# Three lanes run side by side. The tests of the page in a browser take as long as the Go tests, and both
-# wait a quarter of the time. The third lane fills it, and finds what fails fast first.
+# Two lanes run side by side. The tests of the page in a browser take nearly as long as the Go tests; a third
+# lane beside them starves the browsers while packages are built.
 browser_lane() {
+  part page make --no-print-directory test-dashboard
   part browser make --no-print-directory e2e
+  part check-page scripts/check.sh page
+  part recipes make --no-print-directory recipes
 }
 
 go_lane() {
+  part check-go scripts/check.sh go
   part race go_tests test_raced $(race_packages)
   part go go_tests test_plain $(plain_packages)
-}
-
-short_lane() {
-  part check-go scripts/check.sh go
-  part page make --no-print-directory test-dashboard
-  part check-page scripts/check.sh page
   HOOKBACK_TEST_DB=postgres part postgres go_tests test_plain ./server/internal/{hub,delivery,auth}
-  part recipes make --no-print-directory recipes
 }
 
 # Installs PostgreSQL if it is missing, so that no test of the engine is skipped.
@@ -62,7 +59,7 @@ export HOOKBACK_TEST_PGBIN
 
 part install make --no-print-directory -j 2 dashboard/node_modules/.package-lock.json agentclient/recipes/node_modules/.package-lock.json
 lanes=()
-for lane in browser go short; do
+for lane in browser go; do
   (${lane}_lane) 2>&1 | sed -u "s/^/$lane | /" & # a subshell counts its own CPU time only
   lanes+=($!)
 done
