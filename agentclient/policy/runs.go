@@ -68,18 +68,17 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 	return best, why
 }
 
-// mayRunBy reports whether the words of a program that no table knows may be the command of the test.
+// mayRunBy reports whether the words of a program that no table knows may be the command of the test. The
+// tables are asked last: a hook starts for each call and would parse them.
 func (t *runsTest) mayRunBy(name string, words []call.Word) bool {
-	if programs.IsKnown(name) && !programs.RunsCode([]string{name}) {
-		return false
-	}
+	mayRun := func() bool { return !programs.IsKnown(name) || programs.RunsCode([]string{name}) }
 	for i := 1; i < len(words); i++ {
 		if i > 4096 {
-			return true
+			return mayRun()
 		}
 		if len(words[i].Text) >= len(t.program) && strings.EqualFold(programs.ProgramName(words[i].Text, false), t.program) {
 			rest := slices.DeleteFunc(slices.Clone(words[i+1:]), func(w call.Word) bool { return w.Text == "--" })
-			return t.matchOptions(rest, false) != NoMatch
+			return t.matchOptions(rest, false) != NoMatch && mayRun()
 		}
 	}
 	return false
