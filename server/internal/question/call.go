@@ -143,7 +143,7 @@ var ambiguousCallFinding = schema.Finding{
 
 // redactedCommandFinding is reported for a command that is disguised as a secret.
 var redactedCommandFinding = schema.Finding{
-	Code: "hidden_by_redaction", Text: "The redacted part contains more than a secret. Ask the agent to explain it.",
+	Code: "hidden_by_redaction", Text: "The redacted part may contain more than a secret. Ask the agent to explain it.",
 }
 
 // Reading returns the call as it is judged and shown.
