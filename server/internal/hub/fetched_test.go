@@ -1,7 +1,9 @@
 package hub
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,4 +42,16 @@ func TestPull_WithoutSecretIsFetched(t *testing.T) {
 	_, err = h.Pull(t.Context(), id, PullOptions{})
 	require.NoError(t, err)
 	require.Equal(t, schema.Pulled, h.status(id).Delivery.State)
+}
+
+// TestPull_EndsWithItsContext: a hub that stops ends the pulls, also those that have not read yet.
+func TestPull_EndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	id, _ := h.ask(pullQuestion)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	answer, err := h.Pull(ctx, id, PullOptions{Wait: time.Minute})
+	require.NoError(t, err)
+	require.Nil(t, answer)
 }

@@ -21,8 +21,8 @@ type PullOptions struct {
 	OnDeadline func(at time.Time)
 }
 
-// Pull returns the answer to a question as JSON, or nil if there is none within p.Wait.
-// It is for agents that can't be dialed. A question that the agent withdrew is
+// Pull returns the answer to a question as JSON, or nil if there is none within p.Wait,
+// or if ctx ends. It is for agents that can't be dialed. A question that the agent withdrew is
 // schema.ErrExpired.
 func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait+deliveryGrace)
@@ -33,7 +33,10 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 	var deadline time.Time // when the pull started
 	for first := true; ; first = false {
 		s, err := h.readSnapshot(ctx, id)
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil: // the hub stops, or the caller is gone: as if it happened below
+			return nil, nil
+		case err != nil:
 			return nil, err
 		}
 		if p.Secret != "" {
