@@ -8,7 +8,13 @@ import (
 
 const codexPrefix = "functions."
 
-func toolOf(name string) tool { return tools()[normalizeName(strings.TrimPrefix(name, codexPrefix))] }
+// toolOf returns the entry of a tool in toolTable; the zero tool if it has none.
+func toolOf(name string) (t tool) {
+	if parse := tools()[normalizeName(strings.TrimPrefix(name, codexPrefix))]; parse != nil {
+		t = parse()
+	}
+	return t
+}
 
 // ShellOf returns the shell of a tool whose arguments are command lines; empty: the one of the system. ok is
 // false for other tools.

@@ -2,13 +2,15 @@ package call
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
 // fileOperands are the programs whose operands are files, by what they do with them. Of the programs
 // after "skip:" the first operand is none, but a pattern, a script or a mode.
-var fileOperands = parseFileOperands(`
+var fileOperands = sync.OnceValue(func() map[string]string {
+	return namesByKind(`
 read: cat tac head tail less more wc stat file od xxd hexdump strings sort uniq cut nl fold base64 base32 md5sum sha1sum sha256sum sha512sum
 read: cksum diff cmp comm paste column source . bat batcat open xdg-open gzip gunzip zcat xz bzip2 zip unzip tar cpio
 read skip: grep egrep fgrep zgrep rg ag ack jq yq awk gawk mawk sed gsed
@@ -19,17 +21,7 @@ move: mv rename
 copy: cp ln install rsync scp
 list: ls tree du dir
 `)
-
-func parseFileOperands(table string) map[string]string {
-	m := map[string]string{}
-	for line := range strings.Lines(table) {
-		what, names, _ := strings.Cut(line, ":")
-		for _, name := range strings.Fields(names) {
-			m[name] = what
-		}
-	}
-	return m
-}
+})
 
 // operandFiles adds the files in the operands of a command.
 func (l *line) operandFiles(name string, cmd *Command) {
@@ -43,7 +35,7 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		}
 		return
 	}
-	what, known := fileOperands[name]
+	what, known := fileOperands()[name]
 	if !known {
 		l.likelyFiles(name, cmd)
 		return

@@ -135,48 +135,55 @@ type tool struct {
 	args   map[string]string
 }
 
-var tools = sync.OnceValue(parseTable)
-
-func parseTable() map[string]tool {
-	table := map[string]tool{}
+// tools has a function for each normalized name in toolTable. An entry is parsed when it is first looked
+// up, because a hook starts for each call of an agent.
+var tools = sync.OnceValue(func() map[string]func() tool {
+	table := make(map[string]func() tool, 512)
 	names := ""
 	for line := range strings.Lines(toolTable) {
-		columns := strings.Split(line, "|")
-		names += " " + columns[0]
-		if len(columns) == 1 {
-			continue // its other columns are in the next line
+		name, columns, isLast := strings.Cut(line, "|")
+		if names += " " + name; !isLast {
+			continue // the other columns are in the next line
 		}
-		t := tool{known: true, args: map[string]string{}}
-		if t.common = strings.TrimSpace(columns[1]); t.common == "-" {
-			t.common = ""
-		}
-		switch use := strings.TrimSpace(columns[2]); use {
-		case "-":
-		case string(POSIX), string(PowerShell), string(Cmd):
-			t.shell = Shell(use)
-		default:
-			t.op = FileOp(use)
-		}
-		for arg := range strings.FieldsSeq(columns[3]) {
-			name, kind, _ := strings.Cut(arg, "=")
-			if name != "-" {
-				name = normalizeName(name)
-			}
-			t.args[name] = kind
-		}
+		parse := sync.OnceValue(func() tool { return parseTool(columns) })
 		for name := range strings.FieldsSeq(names) {
-			table[normalizeName(name)] = t
+			table[normalizeName(name)] = parse
 		}
 		names = ""
 	}
 	return table
+})
+
+// parseTool reads the columns after the names of a tool.
+func parseTool(text string) tool {
+	columns := strings.Split(text, "|")
+	t := tool{known: true, args: map[string]string{}}
+	if t.common = strings.TrimSpace(columns[0]); t.common == "-" {
+		t.common = ""
+	}
+	switch use := strings.TrimSpace(columns[1]); use {
+	case "-":
+	case string(POSIX), string(PowerShell), string(Cmd):
+		t.shell = Shell(use)
+	default:
+		t.op = FileOp(use)
+	}
+	for arg := range strings.FieldsSeq(columns[2]) {
+		name, kind, _ := strings.Cut(arg, "=")
+		if name != "-" {
+			name = normalizeName(name)
+		}
+		t.args[name] = kind
+	}
+	return t
 }
 
-var argumentKinds = sync.OnceValue(parseKinds)
+var argumentKinds = sync.OnceValue(func() map[string]string { return namesByKind(argumentTable) })
 
-func parseKinds() map[string]string {
+// namesByKind returns the kind of each name in a table with lines such as "kind: name name".
+func namesByKind(table string) map[string]string {
 	kinds := map[string]string{}
-	for line := range strings.Lines(argumentTable) {
+	for line := range strings.Lines(table) {
 		kind, names, _ := strings.Cut(line, ":")
 		for name := range strings.FieldsSeq(names) {
 			kinds[name] = kind

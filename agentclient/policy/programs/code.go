@@ -1,13 +1,10 @@
 package programs
 
-import (
-	"strings"
-	"sync"
-)
+import "strings"
 
 // codePrograms are the programs whose operands are code or name code, with the subcommands for which
 // that is so. A line without subcommands holds for every call.
-var codePrograms = sync.OnceValue(func() map[string][][]string { return parsePrograms(codeTable) })
+var codePrograms = newTable(codeTable, func(subcommands []string, _ string) []string { return subcommands })
 
 const codeTable = `
 sh|bash|zsh|dash|ksh|fish|ash|csh|tcsh|busybox|toybox|powershell|pwsh|cmd|wsl
@@ -61,11 +58,7 @@ const noWrappers = ` cd echo printf set unset export alias hash type which where
 
 // IsKnown reports whether a table has the program, so that it runs operands only if RunsCode says so.
 func IsKnown(program string) bool {
-	if strings.Contains(noWrappers, " "+program+" ") || HasOptionTable(program) {
-		return true
-	}
-	rows, _ := harmlessPrograms()
-	return len(rows[program]) > 0
+	return strings.Contains(noWrappers, " "+program+" ") || HasOptionTable(program) || harmlessPrograms.has(program)
 }
 
 // optionTable lists options that execute a program or load code beyond the purpose of their program,

@@ -14,16 +14,16 @@ func Harmless(words []string, dir WorkingDir) bool {
 	if len(words) == 0 {
 		return false
 	}
-	programs, globalOptions := harmlessPrograms()
-	rows, args := programs[words[0]], words[1:]
+	rows, args := harmlessPrograms.of(words[0]), words[1:]
 	if len(rows) == 0 || words[0] == "git" && dir.isOther() {
 		return false // a directory that only looks like a repository has settings that name programs
 	}
-	if globals := globalOptions[words[0]]; globals != nil {
+	if at := slices.IndexFunc(rows, func(r harmlessRow) bool { return slices.Equal(r.subcommands, beforeSubcommand) }); at >= 0 {
 		var ok bool
-		if args, ok = skipOptions(args, globals, dir); !ok {
+		if args, ok = skipOptions(args, rows[at].options, dir); !ok {
 			return false
 		}
+		rows = slices.Delete(slices.Clone(rows), at, at+1)
 	}
 	longest := 0 // a row for a subcommand excludes the rows for its program
 	for i := range rows {
@@ -36,6 +36,9 @@ func Harmless(words []string, dir WorkingDir) bool {
 			slices.Equal(args[:longest], r.subcommands) && r.matches(args[longest:], dir)
 	})
 }
+
+// beforeSubcommand are the subcommands of the row with the options before a subcommand.
+var beforeSubcommand = []string{"*"}
 
 // skipOptions returns the words after the leading options that are all in the set.
 func skipOptions(words []string, set map[string]option, dir WorkingDir) (rest []string, ok bool) {

@@ -12,7 +12,7 @@ func ExecutingOption(words []string) (word string, effect Effect) {
 	if len(words) == 0 {
 		return "", NoEffect
 	}
-	rows := optionRows()[ProgramName(words[0], false)]
+	rows := optionRows.of(ProgramName(words[0], false))
 	for i := range rows {
 		row := &rows[i]
 		if !hasSubcommands(words[1:], row.subcommands) {
@@ -26,7 +26,7 @@ func ExecutingOption(words []string) (word string, effect Effect) {
 }
 
 // HasOptionTable reports whether options of the program can execute or write.
-func HasOptionTable(program string) bool { return len(optionRows()[program]) > 0 }
+func HasOptionTable(program string) bool { return optionRows.has(program) }
 
 func (r *optionRow) find(words []string) string {
 	for i, w := range words {

@@ -57,7 +57,7 @@ func RunsCode(words []string) bool {
 }
 
 func runsCode(name string, words []string) bool {
-	for _, subcommands := range codePrograms()[name] {
+	for _, subcommands := range codePrograms.of(name) {
 		if hasSubcommands(words[1:], subcommands) {
 			return true
 		}

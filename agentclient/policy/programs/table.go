@@ -35,79 +35,97 @@ type option struct {
 	needed   bool // a call must have this option or another needed one
 }
 
-// parsePrograms reads lines of programs with common subcommands. Bars separate alternatives.
-func parsePrograms(table string) map[string][][]string {
-	m := map[string][][]string{}
-	for line := range strings.Lines(table) {
-		words := strings.Fields(line)
-		if len(words) == 0 {
-			continue
-		}
-		lists := [][]string{nil}
-		for _, w := range words[1:] {
-			var longer [][]string
-			for _, list := range lists {
-				for alternative := range strings.SplitSeq(w, "|") {
-					longer = append(longer, append(slices.Clone(list), alternative))
-				}
-			}
-			lists = longer
-		}
-		for program := range strings.SplitSeq(words[0], "|") {
-			m[program] = append(m[program], lists...)
-		}
-	}
-	return m
+// table is a table in text form. The rows of a program are parsed when it is first looked up, because a
+// hook starts for each call of an agent.
+type table[R any] struct {
+	lines func() map[string][]string // by program
+	parse func(subcommands []string, rest string) R
+	rows  sync.Map // []R by program, of the programs in the table
 }
 
-// harmlessPrograms returns harmlessTable by program, and the options before a subcommand. The
-// tables are parsed when they are first needed, because a hook starts for each call of an agent.
-var harmlessPrograms = sync.OnceValues(func() (map[string][]harmlessRow, map[string]map[string]option) {
-	return parseHarmless(harmlessTable)
-})
-
-func parseHarmless(table string) (rows map[string][]harmlessRow, globals map[string]map[string]option) {
-	rows, globals = map[string][]harmlessRow{}, map[string]map[string]option{}
-	sets := map[string][]string{}
-	for line := range strings.Lines(table) {
-		head, rest, ok := strings.Cut(line, " : ")
-		if !ok {
-			continue
-		}
-		options, operands, _ := strings.Cut(" "+strings.TrimSpace(rest)+" ", " : ")
-		words := expandSets(sets, strings.Fields(options))
-		if strings.HasPrefix(head, "@") {
-			sets[head] = append(sets[head], words...)
-			continue
-		}
-		row := harmlessRow{options: parseOptions(words)}
-		for _, o := range row.options {
-			row.needsOption = row.needsOption || o.needed
-		}
-		for _, w := range strings.Fields(operands) {
-			name, repeats := strings.CutSuffix(w, "…")
-			row.operands, row.repeats = append(row.operands, kindOf(name)), repeats
-		}
-		for program, lists := range parsePrograms(head) {
-			for _, subcommands := range lists {
-				if slices.Equal(subcommands, []string{"*"}) {
-					globals[program] = row.options
-					continue
+// newTable returns a table with lines such as "program|program subcommand|subcommand : rest". Bars
+// separate alternatives.
+func newTable[R any](text string, parse func(subcommands []string, rest string) R) *table[R] {
+	return &table[R]{parse: parse, lines: sync.OnceValue(func() map[string][]string {
+		lines := make(map[string][]string, len(text)/16)
+		for line := range strings.Lines(text) {
+			names, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			only := []string{line} // shared, as most programs have one line
+			for program := range strings.SplitSeq(names, "|") {
+				if earlier := lines[program]; earlier == nil {
+					lines[program] = only[:1:1]
+				} else {
+					lines[program] = append(earlier, line)
 				}
-				row.subcommands = subcommands
-				rows[program] = append(rows[program], row)
 			}
 		}
-	}
-	return rows, globals
+		return lines
+	})}
 }
 
-func expandSets(sets map[string][]string, words []string) (list []string) {
+// has reports whether the table has a program. A name with @ is one of a set of options.
+func (t *table[R]) has(program string) bool {
+	return program != "" && program[0] != '@' && len(t.lines()[program]) > 0
+}
+
+// of returns the rows of a program, one for each list of subcommands.
+func (t *table[R]) of(program string) (rows []R) {
+	if !t.has(program) {
+		return nil
+	}
+	if rows, ok := t.rows.Load(program); ok {
+		return rows.([]R) //nolint:forcetypeassert // only this function stores
+	}
+	for _, line := range t.lines()[program] {
+		head, rest, _ := strings.Cut(line, " : ")
+		for _, subcommands := range alternatives(strings.Fields(head)[1:]) {
+			rows = append(rows, t.parse(subcommands, " "+strings.TrimSpace(rest)+" "))
+		}
+	}
+	t.rows.Store(program, rows)
+	return rows
+}
+
+// alternatives returns every list of words with one of the alternatives of each.
+func alternatives(words []string) [][]string {
+	lists := [][]string{nil}
 	for _, w := range words {
-		if set, ok := sets[w]; ok {
-			list = append(list, set...)
-		} else {
+		var longer [][]string
+		for _, list := range lists {
+			for alternative := range strings.SplitSeq(w, "|") {
+				longer = append(longer, append(slices.Clone(list), alternative))
+			}
+		}
+		lists = longer
+	}
+	return lists
+}
+
+// harmlessPrograms is harmlessTable by program.
+var harmlessPrograms *table[harmlessRow]
+
+func init() { harmlessPrograms = newTable(harmlessTable, parseHarmless) } // which looks up sets of options in it
+
+func parseHarmless(subcommands []string, rest string) harmlessRow {
+	options, operands, _ := strings.Cut(rest, " : ")
+	row := harmlessRow{subcommands: subcommands, options: parseOptions(expandSets(strings.Fields(options)))}
+	for _, o := range row.options {
+		row.needsOption = row.needsOption || o.needed
+	}
+	for w := range strings.FieldsSeq(operands) {
+		name, repeats := strings.CutSuffix(w, "…")
+		row.operands, row.repeats = append(row.operands, kindOf(name)), repeats
+	}
+	return row
+}
+
+func expandSets(words []string) (list []string) {
+	for _, w := range words {
+		if !strings.HasPrefix(w, "@") {
 			list = append(list, w)
+		}
+		for _, line := range harmlessPrograms.lines()[w] {
+			list = append(list, strings.Fields(line)[2:]...)
 		}
 	}
 	return list
@@ -140,32 +158,20 @@ type optionRow struct {
 	before      bool   // the options count only before the first operand
 }
 
-var optionRows = sync.OnceValue(func() map[string][]optionRow {
-	m := map[string][]optionRow{}
-	for line := range strings.Lines(optionTable) {
-		head, rest, ok := strings.Cut(line, " : ")
-		if !ok {
-			continue
-		}
-		row := optionRow{effect: Executes}
-		for _, w := range strings.Fields(rest) {
-			values, isValues := strings.CutPrefix(w, "values=")
-			switch {
-			case w == "writes":
-				row.effect = Writes
-			case w == "before":
-				row.before = true
-			case isValues:
-				row.values = values
-			default:
-				row.options = append(row.options, w)
-			}
-		}
-		for program, lists := range parsePrograms(head) {
-			for _, row.subcommands = range lists {
-				m[program] = append(m[program], row)
-			}
+var optionRows = newTable(optionTable, func(subcommands []string, rest string) optionRow {
+	row := optionRow{subcommands: subcommands, effect: Executes}
+	for w := range strings.FieldsSeq(rest) {
+		values, isValues := strings.CutPrefix(w, "values=")
+		switch {
+		case w == "writes":
+			row.effect = Writes
+		case w == "before":
+			row.before = true
+		case isValues:
+			row.values = values
+		default:
+			row.options = append(row.options, w)
 		}
 	}
-	return m
+	return row
 })

@@ -82,11 +82,14 @@ func TestHarmlessTable_ChangesNothing(t *testing.T) {
 	dir := testRepository(t)
 	here := WorkingDir{Project: dir}
 	ran := 0
-	programs, _ := harmlessPrograms()
-	for program, rows := range programs {
+	for program := range harmlessPrograms.lines() {
+		rows := harmlessPrograms.of(program)
 		file, err := exec.LookPath(program)
 		runs := err == nil && !slices.Contains(unwatched, program)
 		for _, r := range rows {
+			if slices.Equal(r.subcommands, beforeSubcommand) {
+				continue
+			}
 			before := snapshot(t, dir)
 			for _, call := range r.calls(program) {
 				require.True(t, Harmless(call, here), "%q", call)
