@@ -42,7 +42,7 @@ func (r reader) run(text string, at Span, shell Shell) {
 func (r reader) commands(n *Value, at string) {
 	c := r.call
 	shell := r.shell()
-	rest, hasCommand, isOperand, first := "", false, false, len(c.Commands)
+	rest, restAt, hasCommand, isOperand, first := "", "", false, false, len(c.Commands)
 	for _, m := range n.members {
 		kind := r.tool.kindOf(m.Name)
 		if kind == "words" || kind == "operands" {
@@ -50,7 +50,7 @@ func (r reader) commands(n *Value, at string) {
 			if rest != "" {
 				c.addUnread(Span{Pointer: below(at, m.Name)}, "the operands of its command are there twice")
 			}
-			rest += r.operands(v, inside, shell)
+			rest, restAt = rest+r.operands(v, inside, shell), inside
 			isOperand = kind == "operands" && v.kind == ArrayKind
 		}
 	}
@@ -62,8 +62,11 @@ func (r reader) commands(n *Value, at string) {
 			list.read(m.Value, below(at, m.Name))
 		}
 	}
-	if !hasCommand && rest != "" && !r.tool.known {
-		r.run(rest[1:], Span{Pointer: at}, shell)
+	if !hasCommand && rest != "" && (!r.tool.known || r.tool.common == "Bash") {
+		if !r.tool.known {
+			restAt = at
+		}
+		r.run(rest[1:], Span{Pointer: restAt}, shell)
 	}
 	for _, m := range n.members {
 		if r.tool.kindOf(m.Name) == "env" {

@@ -30,11 +30,6 @@ var emptyObject, _ = call.ParseValue([]byte("{}"), maxDepth)
 func (c *callArguments) reading() *call.Call {
 	if c.read == nil {
 		c.read = call.Read(call.Input{Agent: c.Agent, Tool: c.Name, Alias: c.Alias, Dir: c.Dir, Command: c.Command, Arguments: c.Arguments})
-		if c.object() != nil {
-			for _, line := range c.commandLines() { // such as a program with its arguments in a list
-				c.read.AddLine(line.text)
-			}
-		}
 	}
 	return c.read
 }
@@ -85,20 +80,21 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 		values = []*Value{call.NewText(c.Command)}
 	}
 	if path[0] == "command" && len(values) == 0 && !forAllow { // under another name
-		for _, line := range c.commandLines() {
-			values = append(values, call.NewText(line.text))
-		}
 		for _, line := range c.reading().Lines {
 			values = append(values, call.NewText(line.Text))
 		}
 		return values, ""
 	}
-	if rest := operandsOf(args); rest != "" && len(values) == 1 && values[0].Kind() == call.TextKind {
-		line := call.NewText(values[0].Literal() + " " + rest)
-		if forAllow {
-			return []*Value{line}, ""
+	if len(values) != 1 || values[0].Kind() != call.TextKind {
+		return values, ""
+	}
+	for _, line := range c.commandLines() { // with operands in another argument
+		if rest, ok := strings.CutPrefix(line.text, values[0].Literal()+" "); ok && rest != "" {
+			if forAllow {
+				return []*Value{call.NewText(line.text)}, ""
+			}
+			values = append(values, call.NewText(line.text))
 		}
-		values = append(values, line)
 	}
 	return values, ""
 }

@@ -37,22 +37,6 @@ func isShellArgument(name string) bool { return containsName(shellArguments, nam
 
 func isCommandName(name string) bool { return containsName(commandNames, name) }
 
-// operandsOf returns the operands that a call has next to its command, as part of a line.
-func operandsOf(args *Value) string {
-	var parts []string
-	for _, m := range args.Members() {
-		if !containsName(operandNames, m.Name) {
-			continue
-		}
-		if words, ok := m.Words(); ok {
-			parts = append(parts, joinWords(words, onWindows))
-		} else if text, ok := m.Text(); ok {
-			parts = append(parts, text)
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
 // commandLine is one command of a call.
 type commandLine struct {
 	text  string
@@ -60,65 +44,23 @@ type commandLine struct {
 	parts []call.Word
 }
 
-func newCommandLine(text string) commandLine {
-	parts, ok := simpleCommand(text, onWindows)
-	if !ok {
-		return commandLine{text: text}
-	}
-	return commandLine{text, call.Texts(parts), parts}
-}
-
 // commandLines returns the commands of a call, as its program would receive them.
 func (c *callArguments) commandLines() []commandLine {
-	if c.lines == nil {
-		c.lines = []commandLine{}
-		c.addLines(c.object(), c.Command)
+	if c.lines != nil {
+		return c.lines
 	}
-	return c.lines
-}
-
-// addLines adds the commands of an object. command is the one that an adapter found in it.
-func (c *callArguments) addLines(object *Value, command string) {
-	rest := operandsOf(object)
-	add := func(text string) {
-		if rest != "" {
-			text += " " + rest
+	c.lines = []commandLine{}
+	for _, l := range c.reading().WholeLines() {
+		parts, ok := simpleCommand(l.Text, onWindows)
+		line := commandLine{text: l.Text, parts: parts}
+		if ok {
+			line.words = call.Texts(parts)
 		}
-		if line := newCommandLine(text); !slices.ContainsFunc(c.lines, func(l commandLine) bool { return l.text == text }) {
+		if !isExtracted(line.words, c.Command) && !slices.ContainsFunc(c.lines, func(l commandLine) bool { return l.text == line.text }) {
 			c.lines = append(c.lines, line)
 		}
 	}
-	if command != "" {
-		add(command)
-	}
-	hasCommand := command != ""
-	for _, m := range object.Members() {
-		if !isCommandName(m.Name) {
-			continue
-		}
-		words, isList := m.Words()
-		text, isText := m.Text()
-		switch {
-		case isText:
-			add(text)
-		case isList && isExtracted(words, command):
-		case isList && len(words) > 1 && !strings.EqualFold(m.Name, "commands"):
-			add(joinWords(words, onWindows))
-		default:
-			m.EveryText(func(text string) bool { add(text); return true })
-		}
-		hasCommand = true
-	}
-	if !hasCommand && rest != "" {
-		text := rest
-		rest = ""
-		add(text)
-	}
-	for _, m := range object.Members() { // such as {"arguments": {"command": …}}
-		if isShellArgument(m.Name) && m.Kind() == call.ObjectKind {
-			c.addLines(m.Value, "")
-		}
-	}
+	return c.lines
 }
 
 // isExtracted reports whether an adapter's command is the script of a list such as
