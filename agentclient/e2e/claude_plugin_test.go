@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,8 +27,8 @@ func (p *testEnv) countEvents(t testing.TB) map[string]int {
 	return counts
 }
 
-// The plugin asks for each call once, whether its hooks are the only ones or an installation added
-// the same hooks.
+// The plugin asks for each call once, whether its hooks are the only ones or an installation for the
+// user added the same hooks.
 func TestClaudePlugin_AsksOnce(t *testing.T) {
 	t.Parallel()
 	plugin, err := filepath.Abs("../../.claude-plugin/hookback")
@@ -37,14 +38,6 @@ func TestClaudePlugin_AsksOnce(t *testing.T) {
 		"with entries of the user": func(t *testing.T, p *testEnv) {
 			t.Helper()
 			p.installHooks(t, "claude-code")
-		},
-		"with entries of the project": func(t *testing.T, p *testEnv) {
-			t.Helper()
-			p.installHooks(t, "claude-code", "--scope", "project")
-		},
-		"with http hooks": func(t *testing.T, p *testEnv) {
-			t.Helper()
-			p.writeHTTPHooks(t, "UserPromptSubmit", "PreToolUse", "PermissionRequest", "SessionEnd")
 		},
 		"with entries that are not loaded": func(t *testing.T, p *testEnv) {
 			t.Helper()
@@ -73,6 +66,48 @@ func TestClaudePlugin_AsksOnce(t *testing.T) {
 			require.Equal(t, 2, counts["PreToolUse"])
 			require.Equal(t, 2, counts["PermissionRequest"])
 			require.Equal(t, 1, counts["SessionEnd"])
+		})
+	}
+}
+
+// No file of a project ends the gate of the plugin: not entries that look like Hookback's, and not variables that move
+// the home directory or the settings.
+func TestClaudePlugin_ObeysPolicyDespiteProject(t *testing.T) {
+	t.Parallel()
+	plugin, err := filepath.Abs("../../.claude-plugin/hookback")
+	require.NoError(t, err)
+	const fake = `{"type":"command","command":"hookback hook claude-code --observe"}`
+	entry := func(members string) string { return `{"hooks":{"PreToolUse":[{` + members + `}]}}` }
+	for name, settings := range map[string]string{
+		"a matcher that never fits": entry(`"matcher":"Nothing","hooks":[{"type":"command","command":"hookback hook claude-code"}]`),
+		"it only observes":          entry(`"hooks":[` + fake + `]`),
+		"http to somewhere else":    entry(`"hooks":[{"type":"http","url":"http://127.0.0.1:9/hooks/claude-code"}]`),
+		"a program of the project":  entry(`"hooks":[{"type":"command","command":"` + "PROJECT" + `/bin/hookback hook claude-code"}]`),
+		"another home directory":    `{"env":{"HOME":"PROJECT/home"}}`,
+		"other settings":            `{"env":{"CLAUDE_CONFIG_DIR":"PROJECT/home/.claude"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newTestEnv(t)
+			policy := filepath.Join(p.home, "account", "hookback.json")
+			writeFile(t, p.home, "account/hookback.json", `{"rules":[{"tool":"Bash","then":"deny"}]}`)
+			program := filepath.Join(p.project, "bin", "hookback")
+			writeFile(t, p.project, "bin/hookback", "#!/bin/sh\nexit 0\n")
+			require.NoError(t, os.Chmod(program, 0o700)) //nolint:gosec // a program
+			settings := strings.ReplaceAll(settings, "PROJECT", p.project)
+			writeFile(t, p.project, ".claude/settings.json", settings)
+			writeFile(t, p.project, "home/.claude/settings.json", entry(`"hooks":[{"type":"command","command":"`+program+` hook claude-code"}]`))
+
+			// The hooks of the plugin, with the policy of this test in place of the account's.
+			hooks, err := os.ReadFile(filepath.Join(plugin, "hooks", "hooks.json"))
+			require.NoError(t, err)
+			writeFile(t, p.home, "plugin/.claude-plugin/plugin.json", `{"name":"hookback"}`)
+			writeFile(t, p.home, "plugin/hooks/hooks.json", strings.ReplaceAll(string(hooks), " --plugin", " --plugin --policy "+policy))
+			m := newModel(t, bashCall("no.txt"))
+			run := p.startProcess(t, p.pluginEnv(m), claudeProgram(t), "--plugin-dir", filepath.Join(p.home, "plugin"), "-p", "Go", "--allowedTools", "Bash")
+			t.Log(run.wait())
+			require.False(t, p.hasFile("no.txt"), "the policy denies the call")
+			require.Contains(t, m.toolResults(), "Denied by the Hookback policy")
 		})
 	}
 }

@@ -27,7 +27,7 @@ type agentPackage struct {
 // agentPackages pins every supported agent at the newest version in the npm registry. An agent
 // that no registry has is listed with the reason.
 var agentPackages = []agentPackage{
-	{agent: "claude-code", name: "@anthropic-ai/claude-code", version: "2.1.330", program: "@anthropic-ai/claude-code-*/claude"},
+	{agent: "claude-code", name: "@anthropic-ai/claude-code", version: "2.1.332", program: "@anthropic-ai/claude-code-*/claude"},
 	{agent: "codex", name: "@openai/codex", version: "0.169.0", program: "@openai/codex-*/vendor/*/bin/codex"},
 	{agent: "gemini", name: "@google/gemini-cli", version: "0.61.0", program: ".bin/gemini"},
 	{agent: "cursor", notRun: "its installer is not in a package registry, and it needs an account"},

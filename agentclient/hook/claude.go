@@ -63,7 +63,7 @@ func (claude) Parse(in Input) (Call, error) {
 	}
 	copyCommonFields(&c.Event, o)
 	tool := o.nameText("tool_name")
-	if event == "PreToolUse" || event == "PermissionRequest" {
+	if event == "PreToolUse" || event == "PermissionRequest" || event == preSkillShellCommand {
 		tool = cmp.Or(tool, unknownTool)
 	}
 	if tool != "" {
@@ -77,6 +77,10 @@ func (claude) Parse(in Input) (Call, error) {
 			c.Point = Gate
 		}
 		state.setQuestion(&c, o)
+	case event == preSkillShellCommand:
+		// It takes no edits, and without an answer Claude Code's own rules decide.
+		c.setGate(CanDeny, describeSkill(o), o.text("cwd"))
+		c.Fallback = Pass
 	case event == "PermissionRequest":
 		c.Point, c.Capabilities, c.HasPrompt = Prompt, CanAllow|CanDeny|CanEdit, !c.Headless && c.Event.AgentID == ""
 		if !c.Headless && !c.HasPrompt {
@@ -102,6 +106,18 @@ func (claude) Parse(in Input) (Call, error) {
 		c.Ask.Interruptible = c.Point == Gate || c.Point == Prompt
 	}
 	return c, nil
+}
+
+// preSkillShellCommand is the event of a shell line in the text of a skill or a slash command, which runs
+// before the model reads the text. Claude Code has it since 2.1.331, and runs no other hook for the line.
+const preSkillShellCommand = "PreSkillShellCommand"
+
+// describeSkill returns whose shell line runs, as the reason of the question.
+func describeSkill(o object) string {
+	if name := o.nameText("command_name"); name != "" {
+		return "A shell line in the text of /" + strings.TrimPrefix(name, "/")
+	}
+	return "A shell line in the text of a skill or a slash command"
 }
 
 // claudePromptAfter is how long a subagent's dialog stays closed for a person who has the
@@ -213,9 +229,9 @@ func (claude) Render(c *Call, v Verdict) Reply {
 	if c.Tool.Name == "ExitPlanMode" && v.Effect == Allow && c.Point != DeferToPrompt && c.args != nil {
 		v.Arguments = c.Tool.Arguments // without arguments an approval doesn't close its dialog
 	}
-	if c.Event.HookEventType == "PreToolUse" {
+	if event := c.Event.HookEventType; event == "PreToolUse" || event == preSkillShellCommand {
 		v.Messages = messages
-		return preToolUseReply(v)
+		return decisionReply(event, v)
 	}
 	return permissionRequestReply(v, state.findSuggestion(v.Remember))
 }
@@ -252,9 +268,11 @@ func retryReply(v Verdict) Reply {
 	return encodeReply(map[string]output{"hookSpecificOutput": {"PermissionDenied", true}})
 }
 
-// preToolUseReply encodes the answer to PreToolUse of Claude Code, and of the agents that
-// documented the same members.
-func preToolUseReply(v Verdict) Reply {
+// preToolUseReply encodes the answer to PreToolUse of the agents that documented Claude Code's members.
+func preToolUseReply(v Verdict) Reply { return decisionReply("PreToolUse", v) }
+
+// decisionReply encodes the answer to an event of Claude Code before a call.
+func decisionReply(event string, v Verdict) Reply {
 	type output struct {
 		HookEventName            string          `json:"hookEventName"`
 		PermissionDecision       Effect          `json:"permissionDecision,omitempty"`
@@ -262,7 +280,7 @@ func preToolUseReply(v Verdict) Reply {
 		UpdatedInput             json.RawMessage `json:"updatedInput,omitempty"`
 		AdditionalContext        string          `json:"additionalContext,omitempty"`
 	}
-	o := output{"PreToolUse", v.Effect, v.Reason, v.Arguments, control.PromptText(v.Messages)}
+	o := output{event, v.Effect, v.Reason, v.Arguments, control.PromptText(v.Messages)}
 	if v.StopReason == "" {
 		return encodeReply(map[string]output{"hookSpecificOutput": o})
 	}

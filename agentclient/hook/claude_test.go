@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 )
 
-// claudeEvents are the events of Claude Code 2.1.330 that the hook reports, with an
+// claudeEvents are the events of Claude Code 2.1.332 that the hook reports, with an
 // example input and the expected summary.
 var claudeEvents = map[string]struct{ input, summary string }{
 	"SessionStart":        {`"source":"resume","model":"claude-sonnet-5"`, "resume"},
@@ -20,31 +20,35 @@ var claudeEvents = map[string]struct{ input, summary string }{
 	"UserPromptSubmit":    {`"prompt":"Tidy up\nthe tests"`, "Tidy up the tests"},
 	"UserPromptExpansion": {`"expansion_type":"slash_command","command_name":"review","command_args":"","prompt":"/review"`, "review: /review"},
 	"PreToolUse":          {`"tool_name":"Read","tool_input":{"file_path":"a.go"},"tool_use_id":"t"`, "Read: a.go"},
-	"PermissionRequest":   {`"tool_name":"WebFetch","tool_input":{"url":"https://go.dev"}`, "WebFetch: https://go.dev"},
-	"PermissionDenied":    {`"tool_name":"Bash","tool_input":{"command":"rm x"},"tool_use_id":"t","reason":"auto mode"`, "Bash: rm x"},
-	"PostToolUse":         {`"tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{},"tool_use_id":"t"`, "Bash: ls"},
-	"PostToolUseFailure":  {`"tool_name":"Agent","tool_input":{"description":"Look around"},"error":"no"`, "Agent: Look around"},
-	"PostToolBatch":       {`"tool_calls":[{"tool_name":"Read"},{"tool_name":"Grep"},7]`, "Read, Grep"},
-	"Notification":        {`"message":"Claude is waiting","notification_type":"idle_prompt"`, "Claude is waiting"},
-	"SubagentStart":       {`"agent_id":"a1","agent_type":"Explore"`, "Explore"},
-	"SubagentStop":        {`"agent_id":"a1","agent_type":"Explore","last_assistant_message":"Found it."`, "Explore: Found it."},
-	"TaskCreated":         {`"task_id":"1","task_subject":"Write tests"`, "Write tests"},
-	"TaskCompleted":       {`"task_id":"1","task_subject":"Write tests"`, "Write tests"},
-	"TeammateIdle":        {`"teammate_name":"tester","team_name":"t"`, "tester"},
-	"Stop":                {`"stop_hook_active":false,"last_assistant_message":"Done."`, "Done."},
-	"StopFailure":         {`"error":"rate_limit","error_details":"429"`, "429"},
-	"PreCompact":          {`"trigger":"auto","custom_instructions":""`, "auto"},
-	"PostCompact":         {`"trigger":"manual","compact_summary":"…"`, "manual"},
-	"PreModelSwitch":      {`"from_model":"a","to_model":"b","source":"picker"`, "b"},
-	"PostModelSwitch":     {`"from_model":"a","to_model":"b","source":"auto"`, "b"},
-	"Elicitation":         {`"mcp_server_name":"shop","message":"Sure?","mode":"form"`, "shop: Sure?"},
-	"ElicitationResult":   {`"mcp_server_name":"shop","action":"accept"`, "shop: accept"},
-	"ConfigChange":        {`"source":"user_settings","file_path":"/home/dev/.claude/settings.json"`, "user_settings: /home/dev/.claude/settings.json"},
-	"CwdChanged":          {`"old_cwd":"/a","new_cwd":"/b"`, "/b"},
-	"DirectoryAdded":      {`"directory":"/b","source":"slash_command"`, "/b"},
-	"FileChanged":         {`"file_path":"/b/c","event":"unlink"`, "unlink: /b/c"},
-	"InstructionsLoaded":  {`"file_path":"/b/CLAUDE.md","memory_type":"Project","load_reason":"session_start"`, "/b/CLAUDE.md"},
-	"WorktreeRemove":      {`"worktree_path":"/b/w"`, "/b/w"},
+	"PreSkillShellCommand": {
+		`"tool_name":"Bash","tool_input":{"command":"git log -3"},"tool_use_id":"t:inner:preamble-0","command_name":"review","command_source":"project","invoked_by":"user"`,
+		"Bash: git log -3",
+	},
+	"PermissionRequest":  {`"tool_name":"WebFetch","tool_input":{"url":"https://go.dev"}`, "WebFetch: https://go.dev"},
+	"PermissionDenied":   {`"tool_name":"Bash","tool_input":{"command":"rm x"},"tool_use_id":"t","reason":"auto mode"`, "Bash: rm x"},
+	"PostToolUse":        {`"tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{},"tool_use_id":"t"`, "Bash: ls"},
+	"PostToolUseFailure": {`"tool_name":"Agent","tool_input":{"description":"Look around"},"error":"no"`, "Agent: Look around"},
+	"PostToolBatch":      {`"tool_calls":[{"tool_name":"Read"},{"tool_name":"Grep"},7]`, "Read, Grep"},
+	"Notification":       {`"message":"Claude is waiting","notification_type":"idle_prompt"`, "Claude is waiting"},
+	"SubagentStart":      {`"agent_id":"a1","agent_type":"Explore"`, "Explore"},
+	"SubagentStop":       {`"agent_id":"a1","agent_type":"Explore","last_assistant_message":"Found it."`, "Explore: Found it."},
+	"TaskCreated":        {`"task_id":"1","task_subject":"Write tests"`, "Write tests"},
+	"TaskCompleted":      {`"task_id":"1","task_subject":"Write tests"`, "Write tests"},
+	"TeammateIdle":       {`"teammate_name":"tester","team_name":"t"`, "tester"},
+	"Stop":               {`"stop_hook_active":false,"last_assistant_message":"Done."`, "Done."},
+	"StopFailure":        {`"error":"rate_limit","error_details":"429"`, "429"},
+	"PreCompact":         {`"trigger":"auto","custom_instructions":""`, "auto"},
+	"PostCompact":        {`"trigger":"manual","compact_summary":"…"`, "manual"},
+	"PreModelSwitch":     {`"from_model":"a","to_model":"b","source":"picker"`, "b"},
+	"PostModelSwitch":    {`"from_model":"a","to_model":"b","source":"auto"`, "b"},
+	"Elicitation":        {`"mcp_server_name":"shop","message":"Sure?","mode":"form"`, "shop: Sure?"},
+	"ElicitationResult":  {`"mcp_server_name":"shop","action":"accept"`, "shop: accept"},
+	"ConfigChange":       {`"source":"user_settings","file_path":"/home/dev/.claude/settings.json"`, "user_settings: /home/dev/.claude/settings.json"},
+	"CwdChanged":         {`"old_cwd":"/a","new_cwd":"/b"`, "/b"},
+	"DirectoryAdded":     {`"directory":"/b","source":"slash_command"`, "/b"},
+	"FileChanged":        {`"file_path":"/b/c","event":"unlink"`, "unlink: /b/c"},
+	"InstructionsLoaded": {`"file_path":"/b/CLAUDE.md","memory_type":"Project","load_reason":"session_start"`, "/b/CLAUDE.md"},
+	"WorktreeRemove":     {`"worktree_path":"/b/w"`, "/b/w"},
 }
 
 // Claude Code creates the prompt, not the user.
@@ -63,8 +67,8 @@ func TestTaskNotification_SummaryReplacesPrompt(t *testing.T) {
 
 func TestClaude_SummarizesEveryEvent(t *testing.T) {
 	t.Parallel()
-	require.Len(t, claudeEvents, 31)
-	points := map[string]hook.Point{"PreToolUse": hook.DeferToPrompt, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt, "PermissionDenied": hook.Appeal}
+	require.Len(t, claudeEvents, 32)
+	points := map[string]hook.Point{"PreToolUse": hook.DeferToPrompt, "PreSkillShellCommand": hook.Gate, "PermissionRequest": hook.Prompt, "Elicitation": hook.Prompt, "PermissionDenied": hook.Appeal}
 	for event, want := range claudeEvents {
 		c := parseClaude(t, `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"`+event+`",`+want.input+`}`)
 		require.Equal(t, event, c.Event.HookEventType)
@@ -127,4 +131,26 @@ func TestClaude_TruncatesLongReason(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The shell lines of a skill run before the model reads it. An answer can only deny: Claude Code stops at an edit, and
+// without an answer its own rules decide.
+func TestClaude_GatesShellLinesOfSkills(t *testing.T) {
+	t.Parallel()
+	const input = `{"session_id":"s1","cwd":"/home/dev/shop","hook_event_name":"PreSkillShellCommand","tool_name":"Bash","tool_input":{"command":"git log -3"},
+		"tool_use_id":"t:inner:preamble-0","command_name":"review","command_source":"project","invoked_by":"user"}`
+	c := parseClaude(t, input)
+	require.Empty(t, c.UnknownEvent)
+	require.Equal(t, "git log -3", c.Command)
+	require.Equal(t, "A shell line in the text of /review", c.Ask.Context.Why)
+	claude, _ := hook.Find("claude-code")
+	edited := json.RawMessage(`{"command":"ls"}`)
+	for _, effect := range []hook.Effect{hook.Pass, hook.Ask, hook.Allow} {
+		require.Empty(t, claude.Agent.Render(&c, hook.Verdict{Effect: effect, Reason: "x", Arguments: edited}).Stdout, effect)
+	}
+	denied := claude.Agent.Render(&c, hook.Verdict{Effect: hook.Deny, Reason: "no logs", Arguments: edited})
+	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"PreSkillShellCommand","permissionDecision":"deny","permissionDecisionReason":"no logs"}}`, string(denied.Stdout))
+
+	without := parseClaude(t, `{"session_id":"s1","cwd":"/p","hook_event_name":"PreSkillShellCommand"}`)
+	require.Equal(t, hook.Gate, without.Point, "a call without a tool is gated, too")
 }

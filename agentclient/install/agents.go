@@ -115,13 +115,14 @@ var agentConfigs = []agentConfig{
 		eventsPath: []string{"hooks"}, plainJSON: true, // seen in 2.1.330
 		format: handlerFormat{nested: true, hasType: true, execMember: "command", shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, hasAsync: true, hasStatusMessage: true,
 			// On PermissionRequest, it would remove the dialog.
-			enforceMember: "onFailure", enforceValue: "block", enforceEvents: []string{"PreToolUse"}, enforceVersion: "2.1.295"},
+			enforceMember: "onFailure", enforceValue: "block", enforceEvents: []string{"PreToolUse", "PreSkillShellCommand"}, enforceVersion: "2.1.295"},
 		// WorktreeCreate is omitted because its hook replaces Claude Code's behavior, and
 		// MessageDisplay because its hooks delay every line of output.
 		events: []event{
 			{name: "SessionStart", sync: true}, {name: "SessionEnd", timeoutSeconds: 5, sync: true},
 			{name: "UserPromptSubmit", sync: true},
 			{name: "PreToolUse", mode: ask}, {name: "PermissionRequest", mode: ask},
+			{name: "PreSkillShellCommand", since: "2.1.331", mode: ask},
 			{name: "PostToolUse"}, {name: "PostToolUseFailure"},
 			{name: "Notification"},
 			{name: "SubagentStart"}, {name: "SubagentStop"},

@@ -52,7 +52,7 @@ func (a *agentConfig) buildEntry(e event, o Options, windows bool) jsonc.Fields 
 	if e.wake {
 		h = h.With("asyncRewake", true)
 	}
-	if f.hasStatusMessage && o.Mode != Observe && e.mode != observe && e.name != "PreToolUse" {
+	if f.hasStatusMessage && o.Mode != Observe && e.mode != observe && !strings.HasPrefix(e.name, "Pre") { // those hooks mostly do not wait
 		h = h.With("statusMessage", statusMessage)
 	}
 	if f.hidesOutput {
@@ -103,6 +103,7 @@ type handler struct {
 	command       hookCommand
 	shellLine     string // the shell's command line, "" if no shell is used
 	enforceMember string // JSON of the format's enforceMember, or ""
+	matcher       string // of the calls that the agent runs it for; its JSON if it is no text
 	normalized    string // the normalized entry without foreign handlers in its group
 	isIgnored     bool   // it is at a place where an older version wrote it and the agent ignores it
 	onlyInGroup   bool   // its group has no other handler
@@ -135,7 +136,7 @@ func (a *agentConfig) findHandlersAt(d *jsonc.Document, eventsPath, known []stri
 				if c, line, ok := a.handlerCommand(entry.Value); ok && c.isOurs(a.name, known) {
 					found = append(found, handler{
 						listPath: path, index: i, event: eventKey(e.Name, c.wakes()), command: c, shellLine: line,
-						enforceMember: a.enforceValueOf(entry.Value), normalized: normalize(jsonc.Minify(entry.Value)), onlyInGroup: true,
+						enforceMember: a.enforceValueOf(entry.Value), matcher: matcherOf(entry.Value), normalized: normalize(jsonc.Minify(entry.Value)), onlyInGroup: true,
 					})
 				}
 				continue
@@ -157,7 +158,7 @@ func (a *agentConfig) findInGroup(group *hujson.Value, position handler, known [
 		}
 		result := position
 		result.event, result.command, result.shellLine, result.onlyInGroup = eventKey(position.event, c.wakes()), c, line, len(list) == 1
-		result.enforceMember = a.enforceValueOf(h.Value)
+		result.enforceMember, result.matcher = a.enforceValueOf(h.Value), matcherOf(group)
 		alone := group.Clone()
 		jsonc.Lookup(&alone, "hooks").Value = &hujson.Array{Elements: []hujson.Value{h.Value.Clone()}}
 		result.normalized = normalize(jsonc.Minify(&alone))
@@ -175,6 +176,14 @@ func (a *agentConfig) enforceValueOf(h *hujson.Value) string {
 		return jsonc.Minify(v)
 	}
 	return ""
+}
+
+// matcherOf returns the matcher of a group or a handler, as JSON unless it is a text.
+func matcherOf(entry *hujson.Value) (matcher string) {
+	if v := jsonc.Lookup(entry, "matcher"); v != nil && jsonc.Decode(v, &matcher) != nil {
+		return jsonc.Minify(v)
+	}
+	return matcher
 }
 
 // handlerCommand parses the command of a handler. line is the shell's command line, or ""

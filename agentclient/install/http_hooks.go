@@ -28,7 +28,7 @@ type HTTPHook struct {
 // skipped.
 func HTTPHooks(m Machine) (all []HTTPHook) {
 	a := findAgent("claude-code")
-	files := []string{"/etc/claude-code/managed-settings.json"}
+	files := []string{managedSettings}
 	for _, scope := range []Scope{User, Project, Local} {
 		files = append(files, a.files[scope].resolve(m))
 	}

@@ -82,7 +82,7 @@ func TestInspect_ProjectEqualsHomeIsListedOnce(t *testing.T) {
 func TestInstall_Enforce(t *testing.T) {
 	t.Parallel()
 	gates := map[string][]string{
-		"claude-code": {"PreToolUse"},
+		"claude-code": {"PreToolUse", "PreSkillShellCommand"},
 		"cursor":      {"beforeShellExecution", "beforeMCPExecution", "preToolUse"},
 		"gemini":      {"BeforeTool"},
 		"copilot":     {"PreToolUse"},

@@ -124,7 +124,7 @@ func TestInstall_ModifiedEntryIsKept(t *testing.T) {
 	m.install(installOptions("claude-code"))
 	m.write(file, strings.ReplaceAll(m.read(file), `"timeout": 3600`, `"timeout": 60`))
 	p = m.install(installOptions("claude-code"))
-	require.Equal(t, "PreToolUse, PermissionRequest, PermissionDenied: the entries were changed by hand and were kept; use --force to overwrite them", planNotes(p))
+	require.Equal(t, "PreToolUse, PermissionRequest, PreSkillShellCommand, PermissionDenied: the entries were changed by hand and were kept; use --force to overwrite them", planNotes(p))
 	m.uninstall(install.Options{Force: true})
 	require.NoFileExists(t, file, "the file did not exist before")
 }
@@ -400,7 +400,7 @@ func TestInstall_OldClaudeCodeGetsSupportedEvents(t *testing.T) {
 	for version, want := range map[string]struct {
 		exec   bool
 		events int
-	}{"2.1.138": {false, 12}, "2.1.139": {true, 26}, "2.1.329": {true, 28}, "": {true, 28}} {
+	}{"2.1.138": {false, 12}, "2.1.139": {true, 26}, "2.1.330": {true, 28}, "2.1.331": {true, 29}, "": {true, 29}} {
 		m := newTestMachine(t)
 		m.onPath["claude"], m.version = true, version
 		m.install(installOptions("claude-code"))

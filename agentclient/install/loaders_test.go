@@ -37,7 +37,7 @@ type loaderRules struct {
 
 var loaderRulesByAgent = map[string]loaderRules{
 	"claude-code": {
-		events: fieldNames(`SessionStart Setup SessionEnd UserPromptSubmit UserPromptExpansion PreToolUse PermissionRequest PermissionDenied PostToolUse
+		events: fieldNames(`SessionStart Setup SessionEnd UserPromptSubmit UserPromptExpansion PreToolUse PreSkillShellCommand PermissionRequest PermissionDenied PostToolUse
 			PostToolUseFailure PostToolBatch Notification MessageDisplay SubagentStart SubagentStop TaskCreated TaskCompleted TeammateIdle Stop StopFailure
 			PreCompact PostCompact Elicitation ElicitationResult ConfigChange CwdChanged DirectoryAdded FileChanged InstructionsLoaded WorktreeCreate WorktreeRemove`),
 		members: fieldNames("type command args timeout async asyncRewake shell statusMessage if once onFailure"), nested: true, root: "hooks",
@@ -194,7 +194,7 @@ func (l loaderRules) check(t *testing.T, agent, event string, raw json.RawMessag
 		require.NotEqual(t, "SessionEnd", event)
 	}
 	if members["onFailure"] != nil {
-		require.Equal(t, "PreToolUse", event, "elsewhere it would remove the dialog")
+		require.NotEqual(t, "PermissionRequest", event, "it would remove the dialog")
 	}
 }
 

@@ -47,43 +47,62 @@ func PluginFiles() (map[string][]byte, error) {
 	return encoded, nil
 }
 
-// RunsHook reports whether the agent's settings for the user or for the project in m.Dir contain
-// our entry for an event, a command or an http hook, that the agent can run. An entry whose program
-// is missing has no effect, and does not count.
-func RunsHook(m Machine, agent, event string) bool {
+// GatesCalls reports whether the settings in a home directory, or those of the administrator, have our entries for
+// events of an agent, and the agent runs them for every call: hookback by its path, which does not only observe,
+// without a matcher of somebody else. Without events, it is about all that gate calls. Settings of a project and
+// variables of the environment never count: an agent can write them, and would end the gate of whoever asks here.
+func GatesCalls(home, agent string, events ...string) bool {
 	a := findAgent(agent)
-	if a == nil || a.ownedFile != nil {
+	if a == nil || a.ownedFile != nil || home == "" {
 		return false
 	}
-	known, err := m.readManifest()
-	if err != nil {
-		known = &manifest{} // entries are recognized by their command
-	}
-	for _, scope := range []Scope{User, Project, Local} {
-		files, err := a.settingsFiles(m, scope)
-		if err != nil {
-			continue
-		}
-		for _, file := range files {
-			if a.fileRunsHook(file, event, known.recordOf(file)) {
-				return true
+	if len(events) == 0 {
+		for _, e := range a.events {
+			if e.mode != observe && e.since == "" {
+				events = append(events, e.name)
 			}
 		}
 	}
-	return agent == "claude-code" && slices.ContainsFunc(HTTPHooks(m), func(h HTTPHook) bool {
-		return h.Blocked == "" && slices.Contains(h.Events, event) && a.loads(h.File)
-	})
+	m := Machine{Home: home, Env: func(string) string { return "" }}
+	files := []string{a.files[User].resolve(m)}
+	if agent == "claude-code" {
+		files = append(files, managedSettings)
+	}
+	for _, file := range files {
+		if a.fileGates(file, events) {
+			return true
+		}
+	}
+	return false
 }
 
-func (a *agentConfig) fileRunsHook(file, event string, r *record) bool {
+// managedSettings are the administrator's settings of Claude Code.
+const managedSettings = "/etc/claude-code/managed-settings.json"
+
+func (a *agentConfig) fileGates(file string, events []string) bool {
 	c, err := a.openFile(file)
 	if err != nil || !c.Exists || !a.loads(file) {
 		return false
 	}
-	entries, err := a.parseEntries(c.Before, r)
-	return err == nil && slices.ContainsFunc(entries, func(e HookEntry) bool {
-		return e.Event == event && (e.Binary == programName || isExecutable(e.Binary))
+	d, err := jsonc.Parse(c.Before)
+	if err != nil {
+		return false
+	}
+	found := a.findHandlersAt(d, a.eventsPath, nil)
+	return !slices.ContainsFunc(events, func(event string) bool {
+		return !slices.ContainsFunc(found, func(h handler) bool { return h.event == event && a.gates(h) })
 	})
+}
+
+// gates reports whether the agent runs a handler of ours for every call that it is for.
+func (a *agentConfig) gates(h handler) bool {
+	matchers := []string{"", "*"}
+	for _, e := range a.events {
+		if e.key() == h.event {
+			matchers = append(matchers, e.matcher)
+		}
+	}
+	return isExecutable(h.command.binary) && !slices.Contains(h.command.args, "--observe") && slices.Contains(matchers, h.matcher)
 }
 
 // loads reports whether the agent loads settings with the content of the file.

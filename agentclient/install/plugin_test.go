@@ -27,36 +27,64 @@ func TestPluginFiles_HaveInstalledEvents(t *testing.T) {
 	require.Len(t, plugin.Hooks, len(installed.Hooks))
 }
 
-// An entry counts only if Claude Code would run it and its program exists. Otherwise neither it
-// nor the plugin would ask.
-func TestRunsHook_CountsEntriesThatRun(t *testing.T) {
+// The plugin's hook stands down only for an entry that certainly gates the same calls. Whoever can write a project's
+// files could end the gate of the plugin otherwise.
+func TestGatesCalls_CountsOnlyTheAccountsOwnGate(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hookback")
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
-	command := func(words string) string { return `{"hooks":[{"type":"command","command":"` + words + `"}]}` }
-	settings := func(event, entry string) string { return `{"hooks":{"` + event + `":[` + entry + `]}}` }
+	command := func(words string) string { return `"hooks":[{"type":"command","command":"` + words + `"}]` }
+	settings := func(event, members string) string { return `{"hooks":{"` + event + `":[{` + members + `}]}}` }
+	own, http := command(program+" hook claude-code"), `"hooks":[{"type":"http","url":"http://127.0.0.1:4000/hooks/claude-code"}]`
+	const user, project = ".claude/settings.json", "project/.claude/settings.json"
 	for name, c := range map[string]struct {
 		file, content string
 		want          bool
 	}{
-		"user":            {".claude/settings.json", settings("PreToolUse", command(program+" hook claude-code")), true},
-		"project":         {"project/.claude/settings.json", settings("PreToolUse", command("hookback hook claude-code")), true},
-		"local":           {"project/.claude/settings.local.json", settings("PreToolUse", command("hookback hook claude-code")), true},
-		"http":            {".claude/settings.json", settings("PreToolUse", `{"hooks":[{"type":"http","url":"http://127.0.0.1:4000/hooks/claude-code"}]}`), true},
-		"another event":   {".claude/settings.json", settings("Stop", command(program+" hook claude-code")), false},
-		"another agent":   {".claude/settings.json", settings("PreToolUse", command(program+" hook codex")), false},
-		"missing program": {".claude/settings.json", settings("PreToolUse", command("/gone/hookback hook claude-code")), false},
-		"not loaded":      {".claude/settings.json", "// comment\n" + settings("PreToolUse", command(program+" hook claude-code")), false},
-		"http not loaded": {".claude/settings.json", "// comment\n" + settings("PreToolUse", `{"hooks":[{"type":"http","url":"http://127.0.0.1:4000/hooks/claude-code"}]}`), false},
-		"no entries":      {".claude/settings.json", "{}", false},
+		"user":                  {user, settings("PreToolUse", own), true},
+		"with arguments":        {user, settings("PreToolUse", `"hooks":[{"type":"command","command":"`+program+`","args":["hook","claude-code","--event","PreToolUse"]}]`), true},
+		"matches all":           {user, settings("PreToolUse", `"matcher":"*",`+own), true},
+		"empty matcher":         {user, settings("PreToolUse", `"matcher":"",`+own), true},
+		"project":               {project, settings("PreToolUse", own), false},
+		"local":                 {"project/.claude/settings.local.json", settings("PreToolUse", own), false},
+		"a matcher":             {user, settings("PreToolUse", `"matcher":"Nothing",`+own), false},
+		"a matcher, no text":    {user, settings("PreToolUse", `"matcher":["*"],`+own), false},
+		"observes":              {user, settings("PreToolUse", command(program+" hook claude-code --observe")), false},
+		"by its name":           {user, settings("PreToolUse", command("hookback hook claude-code")), false},
+		"relative path":         {user, settings("PreToolUse", command("bin/hookback hook claude-code")), false},
+		"http":                  {user, settings("PreToolUse", http), false},
+		"another event":         {user, settings("Stop", own), false},
+		"another agent":         {user, settings("PreToolUse", command(program+" hook codex")), false},
+		"missing program":       {user, settings("PreToolUse", command("/gone/hookback hook claude-code")), false},
+		"not loaded":            {user, "// comment\n" + settings("PreToolUse", own), false},
+		"no entries":            {user, "{}", false},
+		"event is no list":      {user, `{"hooks":{"PreToolUse":{` + own + `}}}`, false},
+		"directory of settings": {".claude/settings.json/x", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newTestMachine(t)
-			m.machine.Dir = m.home("project")
-			require.False(t, install.RunsHook(m.machine, "claude-code", "PreToolUse"), "no settings")
+			require.False(t, install.GatesCalls(m.home(""), "claude-code", "PreToolUse"), "no settings")
 			m.write(m.home(c.file), c.content)
-			require.Equal(t, c.want, install.RunsHook(m.machine, "claude-code", "PreToolUse"))
+			require.Equal(t, c.want, install.GatesCalls(m.home(""), "claude-code", "PreToolUse"))
 		})
+	}
+}
+
+// An agent that also runs the hooks of another one has its own hook only if that gates all calls.
+func TestGatesCalls_OfSharingAgents(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{"cursor", "copilot"} {
+		m := newTestMachine(t)
+		program := m.home("bin/hookback")
+		m.write(program, "#!/bin/sh\n")
+		require.NoError(t, os.Chmod(program, 0o700)) //nolint:gosec // a program
+		o := installOptions(agent)
+		o.Binary = program
+		m.install(o)
+		require.True(t, install.GatesCalls(m.home(""), agent), agent)
+		o.Mode = install.Observe
+		m.install(o)
+		require.False(t, install.GatesCalls(m.home(""), agent), agent)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/policy"
 )
 
@@ -31,6 +32,18 @@ type Flags struct {
 // TestHome names the variable with the home directory of a test. Only tests set it, and the
 // linker in the program that they build: otherwise the environment does not select these files.
 var TestHome string
+
+// AccountHome returns the home directory of the account, or "". The environment does not select it.
+func AccountHome(env func(string) string) string {
+	if TestHome != "" {
+		return env(TestHome)
+	}
+	home, err := account.Home()
+	if err != nil {
+		return ""
+	}
+	return home
+}
 
 // AccountFiles returns the files that replace the account's known hubs and policy, which are
 // "" outside of tests.

@@ -33,7 +33,7 @@ const claudeEvents = `SessionStart Setup SessionEnd UserPromptSubmit UserPromptE
 func formatOf(agent string) gateFormat {
 	switch agent {
 	case "claude-code":
-		return gateFormat{events: claudeEvents, asGate: namedTool("PreToolUse")}
+		return gateFormat{events: claudeEvents + " PreSkillShellCommand", asGate: namedTool("PreToolUse")}
 	case "codex":
 		return gateFormat{events: claudeEvents + " Interrupt", asGate: namedTool("PreToolUse")}
 	case "droid":
