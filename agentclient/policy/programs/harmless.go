@@ -2,6 +2,7 @@ package programs
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,10 @@ func (r *harmlessRow) matches(words []string, dir WorkingDir) bool {
 		found.operand, found.needed = found.operand || o.operand, found.needed || o.needed
 		words = words[n:]
 	}
+	readsTree := func(k kind) bool { return k.name == "tree" } // that of its directory, if it has no path
+	if slices.ContainsFunc(r.operands, readsTree) && !dir.ContainsTree(".") {
+		return false
+	}
 	expected := r.operands
 	if found.operand && len(expected) > 0 {
 		expected = expected[1:]
@@ -156,18 +161,31 @@ type kind struct {
 var kinds = sync.OnceValue(func() map[string]func(string, WorkingDir) bool {
 	return map[string]func(string, WorkingDir) bool{
 		"text": func(string, WorkingDir) bool { return true },
-		// The shells' own commands evaluate numbers and variable names, and so run a[$(id)].
-		"literal": func(v string, _ WorkingDir) bool { return !strings.ContainsAny(v, "$`") },
-		"names":   func(v string, _ WorkingDir) bool { return isNamePattern(v) },
+		// The shells' own commands evaluate numbers and variable names, and so run a[$(id)]. printf sets a
+		// variable for %n.
+		"literal": func(v string, _ WorkingDir) bool {
+			return !strings.ContainsAny(v, "$`") && !setsCount.MatchString(strings.ReplaceAll(v, "%%", ""))
+		},
+		"names":   func(v string, _ WorkingDir) bool { return IsNamePattern(v) },
 		"package": func(v string, _ WorkingDir) bool { return isPackageName(v) },
 		// tar runs ssh for HOST:FILE.
 		"archive": func(v string, dir WorkingDir) bool {
-			return dir.Contains(v) && v[0] != '-' && !strings.Contains(v, ":")
+			return dir.Contains(v) && strings.IndexByte("-*?[", v[0]) < 0 && !strings.Contains(v, ":")
 		},
 		"number": func(v string, _ WorkingDir) bool { return isNumber(v) },
 		"word":   func(v string, _ WorkingDir) bool { return isWord(v) }, // a name without a meaning for paths
+		// type prints a file on Windows.
+		"program": func(v string, _ WorkingDir) bool {
+			return isWord(v) && !strings.ContainsAny(v, "/:") && SecretFileKind(v) == NotSecret
+		},
+		// gh sends a token for the host in HOST/OWNER/REPO or a URL.
+		"github": func(v string, _ WorkingDir) bool {
+			return isWord(v) && (strings.Count(v, "/") < 2 || strings.HasPrefix(v, "https://github.com/"))
+		},
+		"traced": func(v string, dir WorkingDir) bool { return dir.Contains(v[strings.LastIndexByte(v, ':')+1:]) }, // 1,5:FILE
 		// In a program with options that do harm no pattern may expand to one.
 		"path":     func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 },
+		"tree":     func(v string, dir WorkingDir) bool { return dir.ContainsTree(v) && strings.IndexByte("*?[", v[0]) < 0 },
 		"file":     func(v string, dir WorkingDir) bool { return dir.Contains(v) },
 		"named":    func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.Trim(path.Ext(v), ".") != "" }, // a file by its name
 		"revision": isRevision,
@@ -193,8 +211,11 @@ func kindOf(name string) kind {
 // namesSecret reports whether a setting's name suggests a secret.
 func namesSecret(setting string) bool {
 	lower := strings.ToLower(setting)
-	return slices.ContainsFunc([]string{"header", "token", "password", "secret", "credential", "auth", "key"}, func(part string) bool { return strings.Contains(lower, part) })
+	return slices.ContainsFunc([]string{"header", "token", "pass", "secret", "credential", "auth", "key"}, func(part string) bool { return strings.Contains(lower, part) })
 }
+
+// setsCount matches the conversion %n with flags, width and length.
+var setsCount = regexp.MustCompile(`%[^%a-zA-Z]*[hlLjzt]*n`)
 
 func isNumber(v string) bool {
 	v = strings.TrimLeft(v, "+-")
@@ -221,22 +242,28 @@ func isPackageName(v string) bool {
 	return isWord(v) && v[0] != '.' && !strings.ContainsAny(v, "/:")
 }
 
-// isNamePattern reports whether a pattern that selects file names selects none that is a secret's.
+// namesOfSecrets are names of files with secrets in some directories, and of such directories, which rg -g
+// can select although they are hidden.
+var namesOfSecrets = sync.OnceValue(func() []string {
+	return append(strings.Fields("credentials config config.json config.worktree hosts.yml"), secretFolders...)
+})
+
+// IsNamePattern reports whether a pattern that selects file names selects none that is a secret's.
 // It may have one list of alternatives, and ! excludes.
-func isNamePattern(v string) bool {
+func IsNamePattern(v string) bool {
 	if strings.HasPrefix(v, "!") {
 		return true
 	}
 	before, rest, ok := strings.Cut(v, "{")
 	if !ok {
-		return SecretFileKind(v) == NotSecret && !mayMatchSecret(v)
+		return SecretFileKind(v) == NotSecret && !mayMatchSecret(v) && !matchesAny(v, namesOfSecrets())
 	}
 	list, after, ok := strings.Cut(rest, "}")
 	if !ok || strings.ContainsAny(list+after, "{}") {
 		return false
 	}
 	for alternative := range strings.SplitSeq(list, ",") {
-		if !isNamePattern(before + alternative + after) {
+		if !IsNamePattern(before + alternative + after) {
 			return false
 		}
 	}
@@ -249,7 +276,7 @@ func isRevision(v string, dir WorkingDir) bool {
 		return false
 	}
 	revision, file, named := strings.Cut(v, ":")
-	plain := strings.NewReplacer("@{", "@", "}", "").Replace(revision)
+	plain := revision[:min(1, len(revision))] + strings.NewReplacer("@{", "@", "}", "", "~", "-").Replace(revision[min(1, len(revision)):])
 	return dir.Contains(plain) && (!named || dir.Contains(file))
 }
 

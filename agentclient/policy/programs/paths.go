@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (d WorkingDir) Contains(p string) bool {
 	if isWindowsPath(project) {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
-	if p == "" || p[0] == '~' || strings.ContainsAny(p, "\\${}`\x00\n") || strings.Contains(p, "://") {
+	if p == "" || p[0] == '~' || strings.ContainsAny(p, "\\${}`\x00\n") || strings.Contains(p, "://") || hasOtherName(p, project) {
 		return false
 	}
 	if dir == "" {
@@ -38,13 +39,31 @@ func (d WorkingDir) Contains(p string) bool {
 		p = dir + "/" + p
 	}
 	p = path.Clean(p)
-	if SecretFileKind(p) != NotSecret || mayMatchSecret(p) || strings.HasSuffix("/"+p, "/.git/config") {
+	if SecretFileKind(p) != NotSecret || mayMatchSecret(p) || isGitConfig(p) {
 		return false
 	}
 	if !isAbsolute(p) {
 		return p != ".." && !strings.HasPrefix(p, "../")
 	}
 	return isProject(project) && (p == path.Clean(project) || strings.HasPrefix(p, path.Clean(project)+"/"))
+}
+
+// hasOtherName reports whether a system may know a file by another name than the path's: a short one (ENV~1),
+// a drive of PowerShell (env:X) or a fork (.env/..namedfork/data).
+func hasOtherName(p, project string) bool {
+	return strings.Contains(p, "/..") && strings.Contains(strings.ToLower(p), "/..namedfork") ||
+		isWindowsPath(project) && strings.ContainsAny(p[min(2, len(p)):], ":~")
+}
+
+// ContainsTree is Contains for a path that a program may read with everything below it.
+func (d WorkingDir) ContainsTree(p string) bool {
+	return d.Contains(p) && !inSecretFolder(cmp.Or(d.Dir, d.Project)+"/"+p)
+}
+
+// isGitConfig reports whether a file has settings of a repository, in which tokens may be.
+func isGitConfig(p string) bool {
+	before, base := path.Split(foldCase("/" + p))
+	return (base == "config" || base == "config.worktree") && strings.Contains(before, "/.git/")
 }
 
 // isProject reports whether a directory may be a project: it is neither the root nor a home
@@ -81,7 +100,17 @@ func slashes(p string) string {
 }
 
 // secretFolders hold files that are secret whatever their names.
-var secretFolders = strings.Fields(".ssh .aws .gnupg .kube .docker .azure .gem .cargo .m2 gh gcloud")
+var secretFolders = strings.Fields(".ssh .aws .gnupg .kube .docker .azure .gem .cargo .m2 .git .config/gh .config/gcloud")
+
+// foldCase returns a name in lower case, because disks of Windows and macOS ignore case, also that of the
+// long s, whose lower case is itself.
+func foldCase(name string) string { return strings.ToLower(strings.ReplaceAll(name, "ſ", "s")) }
+
+// inSecretFolder reports whether a path is one of secretFolders or leads into one.
+func inSecretFolder(p string) bool {
+	p = "/" + foldCase(path.Clean(slashes(p))) + "/"
+	return slices.ContainsFunc(secretFolders, func(folder string) bool { return strings.Contains(p, "/"+folder+"/") })
+}
 
 // mayMatchSecret reports whether a pattern may match a file that its name or its folder marks as secret,
 // or a hidden directory.
@@ -90,15 +119,20 @@ func mayMatchSecret(p string) bool {
 		return false
 	}
 	for segment := range strings.SplitSeq(p, "/") {
-		if strings.HasPrefix(segment, ".") && strings.ContainsAny(segment, "*?[") || slices.Contains(secretFolders, segment) {
+		if strings.HasPrefix(segment, ".") && strings.ContainsAny(segment, "*?[") {
 			return true
 		}
 	}
-	base := strings.ToLower(path.Base(p))
+	return inSecretFolder(p) || matchesAny(p, secretSamples())
+}
+
+// matchesAny reports whether the last part of a pattern may match one of the names.
+func matchesAny(pattern string, names []string) bool {
+	base := foldCase(path.Base(pattern))
 	if from, to := strings.IndexByte(base, '['), strings.LastIndexByte(base, ']'); from >= 0 && from < to {
 		base = base[:from] + "*" + base[to+1:] // shells and path.Match differ about [!x] and [[:alpha:]]
 	}
-	return slices.ContainsFunc(secretSamples(), func(name string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
 		ok, err := path.Match(base, name)
 		return ok || err != nil
 	})
@@ -128,9 +162,10 @@ const (
 
 var (
 	settingsFiles = strings.Fields(`.npmrc .pypirc .netrc _netrc .pgpass .my.cnf .htpasswd .flaskenv .dockercfg .s3cfg .boto .terraformrc terraform.rc auth.json
-		local.settings.json wp-config.php secrets.yml secrets.yaml secrets.json secrets.toml secrets.env`)
+		local.settings.json wp-config.php secrets.yml secrets.yaml secrets.json secrets.toml secrets.env credentials.tfrc.json`)
 	keyFiles = strings.Fields(`id_rsa id_ed25519 id_ecdsa id_dsa deploy_key .git-credentials .vault-token credentials.json .credentials.json credentials.toml
-		oauth_creds.json shadow gshadow master.key kubeconfig.yaml kubeconfig.yml`)
+		oauth_creds.json shadow gshadow master.key kubeconfig kubeconfig.yaml kubeconfig.yml`)
+	secretLists        = strings.Fields("secret.txt secrets.txt password.txt passwords.txt") // no samples: *.txt is common
 	settingsExtensions = []string{".tfvars", ".tfstate", ".env"}
 	examples           = []string{"example", "sample", "template", "dist", "test", "defaults"}
 	keyExtensions      = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"}
@@ -168,8 +203,8 @@ func isServiceKey(base string) bool {
 
 // SecretFileKind classifies the path of a file by its name. It covers common names only.
 func SecretFileKind(p string) SecretKind {
-	p = slashes(strings.TrimPrefix(p, "file://"))
-	base := strings.ToLower(path.Base(p))
+	p = foldCase(slashes(strings.TrimPrefix(p, "file://")))
+	base := strings.TrimRight(path.Base(p), " .") // and Windows these at the end of a name
 	ext := path.Ext(base)
 	under := func(folder string) bool { return strings.Contains("/"+p, "/"+folder+"/") }
 	switch {
@@ -180,7 +215,7 @@ func SecretFileKind(p string) SecretKind {
 			return NotSecret
 		}
 		return SecretSettings
-	case slices.Contains(settingsFiles, base), under(".m2") && base == "settings.xml":
+	case slices.Contains(settingsFiles, base), under(".m2") && base == "settings.xml", slices.Contains(secretLists, base):
 		return SecretSettings
 	case ext == ".pub":
 		return NotSecret
@@ -192,7 +227,7 @@ func SecretFileKind(p string) SecretKind {
 		under("gh") && base == "hosts.yml", under(".gnupg"), under(".kube") && base == "config", under(".docker") && base == "config.json",
 		under("gcloud") && (strings.Contains(base, "credential") || strings.HasSuffix(base, ".db")),
 		under(".azure") && strings.Contains(base, "token"),
-		isServiceKey(base), p == "/proc/self/environ":
+		isServiceKey(base), strings.HasPrefix(p, "/proc/") && base == "environ":
 		return SecretKey
 	default:
 		return NotSecret

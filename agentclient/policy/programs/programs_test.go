@@ -120,8 +120,71 @@ func TestHarmless(t *testing.T) {
 		{"node", false},
 		{"git reflog expire --all", false},
 		{"", false},
+		{"arch", true},
+		{"arch ./x", false},   // macOS runs it
+		{"users .env", false}, // reads it
+		{"tar -tf a.tar b.txt", false},
+		{"tar -tf *.tar", false}, // may expand to an option
+		{"tar -tf [a]*.tar", false},
+		{"printf %d\\n 3", true},
+		{"printf 100%%n", true},
+		{"printf %n PATH", false}, // sets it
+		{"printf %-5ln PATH", false},
+		{"git config --get sendemail.smtppass", false},
+		{"git log -L1,9:src/a.go", true},
+		{"git log -L1,9:.env", false},
+		{"gh pr view 12 -R o/r", true},
+		{"gh pr view https://github.com/o/r/pull/1", true},
+		{"gh pr view https://example.org/o/r/pull/1", false},
+		{"gh pr list --repo example.org/o/r", false},
+		{"which go node", true},
+		{"type src/a.go", false}, // Windows prints it
+		{"type .npmrc", false},
+		{"grep -r --include=*.xml x .", true},
+		{"grep -r --include=config x .", false}, // of .git, .aws …
+		{"grep -r --include=c*g x .", false},
+		{"grep -r --include=Credentials x .", false},
+		{"rg -g *config*.ts x", true},
+		{"rg -g .git -g x y", false}, // it selects the hidden directory
+		{"rg -g ?aws x", false},
+		{"rg x src .github", true},
+		{"rg x .git", false},
+		{"rg x sub/.AWS", false},
+		{"cat .git/CONFIG", false},
+		{"cat .GIT/modules/x/config", false},
+		{"cat .git/conf*", false},
+		{"cat .git/HEAD", true},
+		{"cat .AWS/credentials", false},
+		{"cat id_r\u017fa", false},
+		{"cat .env/..namedfork/data", false},
+		{"cat secrets.txt", false},
+		{"cat kubeconfig", false},
 	} {
 		require.Equal(t, c.want, programs.Harmless(strings.Fields(c.call), project), c.call)
+	}
+}
+
+// TestHarmless_Directories: rg without a path reads the directory in which it runs.
+func TestHarmless_Directories(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		project, dir, call string
+		want               bool
+	}{
+		{"/home/dev/shop", "", "rg x", true},
+		{"/home/dev/shop", "/home/dev/shop/.aws", "rg x", false},
+		{"/home/dev/.aws", "", "rg x .", false},
+		{"/home/dev/.SSH", "", "cat x", false},
+		{"/home/dev/.SSH", "", "ls", true},
+		{"/home/dev/.config/gh", "", "rg x", false},
+		{`C:\work\shop`, "", "cat src/a.go", true},
+		{`C:\work\shop`, "", "git diff HEAD~1", true},
+		{`C:\work\shop`, "", "ls env:", false}, // a drive of PowerShell
+		{`C:\work\shop`, "", "cat ENV~1", false},
+		{`C:\work\shop`, "", "cat a:b", false},
+	} {
+		got := programs.Harmless(strings.Fields(c.call), programs.WorkingDir{Project: c.project, Dir: c.dir})
+		require.Equal(t, c.want, got, "%+v", c)
 	}
 }
 

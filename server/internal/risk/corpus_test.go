@@ -105,6 +105,13 @@ func TestAssess_ClassByDirectory(t *testing.T) {
 		{"", "Bash", `{"command":"date"}`, schema.ClassUnknown},
 		{"", "Read", `{"file_path":"a.go"}`, schema.ClassUnknown},
 		{"shop", "Bash", `{"command":"cat a.go"}`, schema.ClassUnknown},
+		{project, "Grep", `{"pattern":"-x","path":"src","glob":"**/*.ts"}`, schema.ClassHarmless},
+		{project, "Grep", `{"pattern":"x","path":".aws"}`, schema.ClassUnknown},
+		{"/home/dev/.ssh", "Grep", `{"pattern":"x"}`, schema.ClassUnknown},
+		{project, "Grep", `{"pattern":"x","glob":"credentials"}`, schema.ClassUnknown},
+		{project, "Grep", `{"pattern":"x","--pre":"id"}`, schema.ClassUnknown},
+		{project, "Grep", `{"pattern":"x","args":["--pre","id"]}`, schema.ClassUnknown},
+		{"/home/dev/.local/share/hookback", "Bash", `{"command":"rg x"}`, schema.ClassUnknown},
 	} {
 		require.Equal(t, c.want, Assess(c.tool, json.RawMessage(c.arguments), c.cwd).Class, "%s %s in %q", c.tool, c.arguments, c.cwd)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/server/internal/risk/oversight"
 )
 
 // maxHarmlessCall is the maximum length of the arguments of a harmless call.
@@ -17,7 +18,8 @@ const maxHarmlessCall = 16 << 10
 // call unknown.
 func isHarmless(c *call.Call, project string) bool {
 	dir := programs.WorkingDir{Project: project}
-	if project == "" || !dir.Contains(".") || len(c.Arguments) > maxHarmlessCall || len(c.Unread) > 0 {
+	isKnown := project != "" && dir.Contains(".") && !oversight.IsHubFile("", project+"/x")
+	if !isKnown || len(c.Arguments) > maxHarmlessCall || len(c.Unread) > 0 {
 		return false
 	}
 	if sh, runsCommands := call.ShellOf(c.Tool); runsCommands {
@@ -79,21 +81,28 @@ func isShell(program string) bool {
 // isHarmlessRead assesses a call to a tool that reads files: they must be inside the project, and so must
 // every other text that may be a path. What a search looks for is no path.
 func isHarmlessRead(c *call.Call, dir programs.WorkingDir) bool {
+	isRead := func(f call.File) bool { return f.Op == call.ReadFile }
 	searches := !slices.Contains(c.Names, "Read")
 	for _, m := range c.Root().Members() {
 		name := call.NormalizeName(m.Name)
 		isText := name == "description" || name == "explanation" || searches && (name == "pattern" || name == "query" || name == "regex")
 		isFile := call.ArgumentKind(c.Tool, m.Name) != ""
-		if widensRead(name) || !isInert(m.Value, func(text string) bool {
-			return isText || programs.IsPlainText(text) && (isFile || containsEach(text, dir.Contains))
+		selects := call.ArgumentKind(c.Tool, m.Name) == "pattern" && slices.ContainsFunc(c.Files, isRead)
+		if widensRead(name) || strings.HasPrefix(m.Name, "--") || !isInert(m.Value, func(text string) bool {
+			isOption := strings.HasPrefix(text, "-") // of the program that searches
+			return isText || programs.IsPlainText(text) && !isOption && (!selects || programs.IsNamePattern(text)) &&
+				(isFile || containsEach(text, dir.Contains))
 		}) {
 			return false
 		}
 	}
 	for _, f := range c.Files {
 		contains := dir.Contains
-		if f.Op == call.ListFile {
+		switch {
+		case f.Op == call.ListFile:
 			contains = func(pattern string) bool { return containsListing(dir, pattern) }
+		case searches:
+			contains = dir.ContainsTree
 		}
 		given := c.TextAt(f.Span)
 		leaves := strings.ContainsAny(given, "*?[{") && hasParentSegment(given)
