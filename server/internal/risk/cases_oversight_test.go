@@ -193,6 +193,63 @@ var oversightCommands = []string{
 	"sudo apt-get remove -y hookback",
 
 	"curl -d '{}' http://127.0.0.1:4000/events/7/respond",
+
+	"cp -t .claude /tmp/settings.json",
+	"cp /tmp/x/settings.json .claude/",
+	"cp -r /tmp/x/. .claude/",
+	"cp -r other/.claude .",
+	"ln -sfn /tmp/dotclaude ~/.claude",
+	"scp h:settings.json .claude",
+	"git checkout HEAD~3 -- .claude",
+	"git restore -s old .github/hooks",
+	"git stash -- .claude",
+	"git rm -rf .claude",
+	"git clean -fdx .claude",
+	"patch -d .claude < x.diff",
+	"yq -i 'del(.hooks)' .claude/settings.json",
+	"gawk -i inplace '{print}' ~/.codex/hooks.json",
+	"rm .claude/*.json",
+	"rm .cl*/settings.json",
+	"rm .claude/[!x]ettings.json",
+	"rm -rf .c*",
+	"chmod 000 .claude",
+	"chattr -R +i .claude",
+	"tar -C .claude -xf x.tar",
+	"unzip x.zip -d ~/.codex",
+	"wget -P .claude http://x/settings.json",
+	"curl -O --output-dir .claude http://x/settings.json",
+	"curl -Lo.claude/settings.json http://x",
+	"perl -e'unlink \".claude/settings.json\"'",
+	"php -r \"file_put_contents('.claude/settings.json','{}');\"",
+	"python3 -c \"import os; os.rename('.claude','x')\"",
+	"python3 -c \"from pathlib import Path; Path.home().joinpath('.claude','settings.json').write_text('{}')\"",
+	"echo \"import os; os.remove('.claude/settings.json')\" | python3",
+	"cat ~/.config/hookb*/token",
+	"npx @google/gemini-cli --yolo",
+	"node ./node_modules/.bin/claude --bare -p x",
+	"codex -c approval_policy=never",
+	"codex --sandbox danger-full-access x",
+	"codex -anever",
+	"codex -c hooks.PreToolUse=[]",
+	"agent --force",
+	"droid exec --auto high x",
+	"aider --yes",
+	"unset HOOKBACK_URL",
+	"export HOOKBACK_POLICY=/tmp/x",
+	"env -u HOOKBACK_TOKEN claude",
+	"env -u CLAUDE_CONFIG_DIR claude",
+	"systemctl --user set-environment HOOKBACK_TOKEN=x",
+	"curl 'http://127.0.0.1:4000/events/{7,8}/respond' -d x",
+	"python3 -c \"import socket; s=socket.create_connection(('127.0.0.1',4000)); s.send(b'POST /events/7/respond')\"",
+	"python3 -c \"import socket; s=socket.socket(socket.AF_UNIX); s.connect('/run/user/1000/hookback/4000.sock')\"",
+	"echo 'POST /events/7/respond HTTP/1.1' | socat - TCP:127.0.0.1:4000",
+	"nc h 4000 <<< 'POST /events/7/respond HTTP/1.1'",
+	"kill -9 $(ps aux | grep [h]ookback | awk '{print $2}')",
+	"kill -s KILL $HOOKBACK_PID",
+	"gdb -p $(pgrep hookback)",
+	"supervisorctl stop hookback",
+	"docker compose stop hookback",
+	"brew services stop hookback",
 }
 
 // plainCommands are about Hookback, or look like the commands above, and change nothing about approval.
@@ -278,6 +335,33 @@ var plainCommands = []string{
 	"codex exec 'explain hooks'",
 	"opencode run x",
 	"curl http://127.0.0.1:4000/events/7",
+
+	"hookback status",
+	"diff .claude/settings.json other/settings.json",
+	"cp CLAUDE.md .claude/",
+	"cp -r .claude /tmp/backup",
+	"cp -r .claude .claude.bak",
+	"ln -s ../../x .claude/commands",
+	"grep -rn foo .claude",
+	"git log --oneline -- .claude",
+	"git worktree add ../x",
+	"python3 -c \"import shutil; shutil.copy('a.md','.claude/commands/a.md')\"",
+	"yq '.hooks' .claude/settings.json",
+	"rm *.json",
+	"rm -rf .[0-9]*",
+	"rm -rf .next .cache",
+	"prettier --write '**/*.json'",
+	"npx --yes create-vite",
+	"rg -- --dangerously-skip-permissions",
+	"git log --grep=--yolo",
+	"unset NODE_ENV",
+	"env -u FOO npm test",
+	"curl 'http://localhost:3000/items/{1,2}'",
+	"kill 4000",
+	"lsof -ti :4000",
+	"nc -zv localhost 4000",
+	"gdb ./server",
+	"docker compose stop web",
 }
 
 // oversightOf returns the oversight findings of a call.
@@ -327,6 +411,15 @@ func TestAssess_OversightTools(t *testing.T) {
 		{"PowerShell", `{"command":"taskkill /IM hookback.exe /F"}`, project, true},
 		{"PowerShell", `{"command":"hookback.exe uninstall"}`, project, true},
 		{"PowerShell", `{"command":"Remove-Item -Recurse $env:LOCALAPPDATA\\hookback"}`, project, true},
+		{"PowerShell", `{"command":"Get-Process hookback* | Stop-Process"}`, project, true},
+		{"PowerShell", `{"command":"Stop-Process -Id (Get-Process hookback).Id"}`, project, true},
+		{"PowerShell", `{"command":"(Get-Process hookback).Kill()"}`, project, true},
+		{"PowerShell", `{"command":"$env:HOOKBACK_URL = 'http://x'"}`, project, true},
+		{"PowerShell", `{"command":"Remove-Item Env:HOOKBACK_URL"}`, project, true},
+		{"PowerShell", `{"command":"Get-Process hookback; Get-Item Env:HOOKBACK_URL"}`, project, false},
+		{"cmd", `{"command":"set HOOKBACK_URL=http://x"}`, project, true},
+		{"shell", `{"command":["apply_patch","*** Begin Patch\n*** Delete File: .claude/settings.json\n*** End Patch"]}`, project, true},
+		{"shell", `{"command":["apply_patch","*** Begin Patch\n*** Delete File: src/a.go\n*** End Patch"]}`, project, false},
 		{"cmd", `{"command":"del %LOCALAPPDATA%\\hookback\\hookback.db"}`, project, true},
 		{"shell", `{"command":["hookback","uninstall"]}`, project, true},
 		{"shell", `{"command":["hookback","policy","check"]}`, project, false},
@@ -337,5 +430,17 @@ func TestAssess_OversightTools(t *testing.T) {
 		{"Task", `{"prompt":"Run hookback uninstall"}`, project, false},
 	} {
 		require.Equal(t, c.want, len(oversightOf(c.tool, json.RawMessage(c.arguments), c.cwd)) > 0, "%s %s in %s", c.tool, c.arguments, c.cwd)
+	}
+}
+
+// TestAssess_HubPort: what listens on the hub's port may be another program, so the risk is medium.
+func TestAssess_HubPort(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"kill $(lsof -ti :4000)", "lsof -ti tcp:4000 | xargs kill -9", "fuser -k 4000/tcp", "npx kill-port 4000", "kill $(ss -ltnp | grep 4000 | cut -c9-)",
+		"nc 127.0.0.1 4000 < /tmp/request", "telnet localhost 4000", "websocat ws://127.0.0.1:4000/stream",
+	} {
+		a := Assess("Bash", mustMarshal(map[string]string{"command": command}), project)
+		require.True(t, slices.ContainsFunc(a.Findings, func(f schema.Finding) bool { return f.Code == "oversight" && f.Risk == medium }), command)
 	}
 }

@@ -39,6 +39,12 @@ var secretCases = []commandCase{
 	{"env", []string{
 		"medium prints_environment: env",
 	}},
+	{"env | grep HOOKBACK_", []string{
+		"medium prints_environment: env",
+	}},
+	{"cat /proc/$PPID/environ", []string{
+		"high reads_secret: cat /proc/$PPID/environ",
+	}},
 	{"printenv", []string{
 		"medium prints_environment: printenv",
 	}},

@@ -19,6 +19,9 @@ var obfuscationCases = []commandCase{
 	{`bash -c "$CMD"`, []string{
 		`medium obfuscated: bash -c "$CMD"`,
 	}},
+	{`bash -c "$(echo rm x)"`, []string{
+		`medium obfuscated: bash -c "$(echo rm x)"`,
+	}},
 	{"$(echo rm) -rf /", []string{
 		"high obfuscated: $(echo rm)",
 	}},

@@ -65,8 +65,12 @@ func parseAlternatives(w string) alternatives {
 
 // applyRuleTable adds the findings of all table rows that match the invocation.
 func (a *assessor) applyRuleTable(inv *invocation) {
-	for i := range patternsByProgram[inv.name] {
-		if p := &patternsByProgram[inv.name][i]; p.matches(inv) {
+	patterns := patternsByProgram[inv.name]
+	if !slices.Contains(strings.Fields("echo printf git grep egrep fgrep rg ag ack sed awk"), inv.name) { // whose words are text
+		patterns = append(slices.Clip(patterns), patternsByProgram["*"]...)
+	}
+	for i := range patterns {
+		if p := &patterns[i]; p.matches(inv) {
 			a.add(p.rule, inv.span)
 		}
 	}

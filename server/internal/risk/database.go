@@ -194,7 +194,7 @@ func (a *assessor) assessCode(inv *invocation, text string, sp call.Span) bool {
 			return true
 		}
 	}
-	if strings.Contains(text, "http") && oversight.NamesHubRoute(text, oversight.MayChange(text)) {
+	if (strings.Contains(text, "http") || strings.Contains(text, "socket")) && oversight.NamesHubRoute(text, oversight.MayChange(text)) {
 		a.add(answersHub, sp)
 		return true
 	}

@@ -226,8 +226,29 @@ func (a *assessor) checkLastWrite(inv *invocation) {
 	list := inv.operands("-e", "--exclude", "--include", "-m", "-o", "-g", "--rsh", "-S", "--suffix")
 	if to := inv.optionValue("-t", "--target-directory"); to != nil {
 		a.checkWrite(inv.dir, to, inv.span)
+		a.checkCopies(inv, list, to)
 	} else if n := len(list); n > 1 && !isRemote(list[n-1].Text) {
 		a.checkWrite(inv.dir, &list[n-1], throughIfShort(inv.span, list[n-1].Span))
+		a.checkCopies(inv, list[:n-1], &list[n-1])
+	}
+}
+
+// checkCopies adds a finding if sources become settings of an agent in the directory to, or take its place.
+func (a *assessor) checkCopies(inv *invocation, sources []call.Word, to *call.Word) {
+	target := to.Written()
+	holds := oversight.HoldsSettings(inv.dir, target)
+	class := a.classifyWord(inv.dir, to)
+	found := holds && inv.name == "ln" && !strings.HasSuffix(target, "/")
+	for i := range sources {
+		source := sources[i].Written()
+		source = source[strings.LastIndexByte(source, ':')+1:] // HOST:PATH
+		copied := strings.TrimRight(target, "/") + "/" + path.Base(source)
+		isAll := strings.HasSuffix(source, "/") || strings.HasSuffix(source, "/.") || strings.HasSuffix(source, "*")
+		found = found || holds && isAll || oversight.IsPath(inv.dir, copied) ||
+			(class == paths.CWD || class == paths.Protected) && oversight.HoldsSettings(inv.dir, copied)
+	}
+	if found {
+		a.add(changesHooks, throughIfShort(inv.span, to.Span))
 	}
 }
 
@@ -255,10 +276,12 @@ func (a *assessor) editInPlace(inv *invocation) {
 	}
 }
 
-// extract checks the target directory of tar and unzip.
+// extract checks the target directory of tar, unzip and patch.
 func (a *assessor) extract(inv *invocation) {
-	extracts := inv.name == "unzip" || inv.findOption("x", "--extract") != nil || len(inv.args) > 0 && strings.HasPrefix(inv.args[0].Text, "x")
+	extracts := inv.name == "unzip" || inv.name == "patch" || inv.findOption("x", "--extract") != nil ||
+		len(inv.args) > 0 && strings.HasPrefix(inv.args[0].Text, "x")
 	if to := inv.optionValue("-C", "--directory", "-d"); to != nil && extracts {
+		a.checkSettingsFolder(inv.dir, to, inv.span)
 		a.checkChange(inv.dir, to, inv.span, false)
 	}
 }
@@ -311,6 +334,9 @@ func (a *assessor) changeMode(inv *invocation) {
 	}
 	if !slices.ContainsFunc(inv.args, isMode) {
 		list = list[min(1, len(list)):]
+	}
+	for i := range list {
+		a.checkSettingsFolder(inv.dir, &list[i], inv.span)
 	}
 	inv.args = list
 	a.checkEachWrite(inv)

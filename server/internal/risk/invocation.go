@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
@@ -40,7 +41,19 @@ func (a *assessor) assessCommands() {
 	for i := range a.call.Commands {
 		a.assessCommand(i)
 	}
+	isOversight := func(f schema.Finding) bool { return f.Code == "oversight" }
+	for i := 0; i < len(a.call.Scripts) && !slices.ContainsFunc(a.findings, isOversight); i++ { // also of a pipe
+		a.checkOversightInCode(a.call.Scripts[i].Text, a.call.Scripts[i].Span)
+	}
+	for i := range a.call.Lines {
+		if l := &a.call.Lines[i]; l.Shell == call.PowerShell {
+			a.checkPowerShellLine(l)
+		}
+	}
 }
+
+// talks are programs that send their input to an address, in addition to those that download.
+var talks = newSet("socat netcat telnet websocat wscat")
 
 // followPipes finds for each command which command reads its output and whether the output is sent to
 // the network.
@@ -48,7 +61,7 @@ func (a *assessor) followPipes() {
 	commands := a.call.Commands
 	a.flow = make([]flow, len(commands))
 	for i := range slices.Backward(commands) {
-		sends := downloads(&commands[i]) || a.flow[i].isSent
+		sends := downloads(&commands[i]) || talks[commandName(&commands[i])] || a.flow[i].isSent
 		for j := range a.writers(&commands[i]) {
 			at := commands[i].Input.From + j
 			a.flow[at] = flow{reader: i, isSent: a.flow[at].isSent || sends}

@@ -52,6 +52,7 @@ func (a *assessor) curl(inv *invocation) {
 		a.addSend(inv, sendsData)
 	}
 	if to := inv.optionValue("-o", "--output", "--output-dir"); to != nil {
+		a.checkSettingsFolder(inv.dir, to, inv.span)
 		a.checkWrite(inv.dir, to, inv.span)
 	}
 }
@@ -81,6 +82,7 @@ func isLocal(text string) bool {
 
 func (a *assessor) wget(inv *invocation) {
 	if to := inv.optionValue("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.Text != "-" {
+		a.checkSettingsFolder(inv.dir, to, inv.span)
 		a.checkWrite(inv.dir, to, inv.span)
 	}
 }

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,9 @@ var (
 	answersHub   = rule{"oversight", high, "It answers a request in your place, or manages the hub."}
 	changesHub   = rule{"oversight", high, "It reads or changes the hub's keys, pins or address."}
 	runsHookback = rule{"oversight", high, "It runs Hookback so that it may change, skip or answer the requests for your approval."}
+	actsAlone    = rule{"oversight", high, "It starts an agent that acts without asking for approval."}
+	talksToPort  = rule{"oversight", medium, "It talks directly to port 4000, where the hub listens by default."}
+	stopsPort    = rule{"oversight", medium, "It stops the program on port 4000, where the hub listens by default."}
 	stopsHub     = rule{"oversight", high, "It stops the hub or a hook that asks for your approval."}
 )
 
@@ -36,6 +40,11 @@ func (a *assessor) checkHubRoutes(inv *invocation) {
 		return
 	}
 	changes := curlData.matchesAny(inv.args) || sent
+	for i := range inv.cmd.Redirects {
+		if in := &inv.cmd.Redirects[i]; strings.HasPrefix(in.Op, "<<") && oversight.NamesHubRoute(in.Target.Text, true) {
+			a.add(answersHub, inv.span)
+		}
+	}
 	for i := range inv.args {
 		text := inv.args[i].Text
 		changes = changes || len(text) < 64 && oversight.MayChange(text) || strings.HasPrefix(text, "--post") || strings.HasPrefix(text, "--body")
@@ -66,34 +75,50 @@ func (a *assessor) checkHubFiles(inv *invocation) {
 // fileReaders print files or copy them elsewhere. Handlers check what the last six write.
 var fileReaders = newSet("less more bat yq awk gawk mawk nawk sed cp mv scp rsync ln install")
 
+// inPlaceEditors are those of fileReaders that edit a file with -i. A handler checks sed and perl.
+var inPlaceEditors = newSet("yq awk gawk mawk nawk")
+
 // checkSettingsFiles adds a finding if a program that is not known to only read names a file that
 // decides whether agents ask.
 func (a *assessor) checkSettingsFiles(inv *invocation) {
-	at := -1
-	for i := range inv.args {
-		_, value, ok := strings.Cut(inv.args[i].Written(), "=")
-		if oversight.IsPath(inv.dir, inv.args[i].Written()) || ok && oversight.IsPath(inv.dir, value) {
-			at = i
-			break
-		}
-	}
-	if at < 0 || fileReaders[inv.name] || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
+	sub, _ := inv.subcommand("-C", "-c")
+	isGit := inv.name == "git"
+	at := slices.IndexFunc(inv.args, func(w call.Word) bool {
+		text := w.Written()
+		return namesSettings(inv.dir, text) || isGit && gitWrites[sub] && oversight.HoldsSettings(inv.dir, text)
+	})
+	edits := inPlaceEditors[inv.name] && inv.findOption("i", "--inplace", "--in-place") != nil
+	if at < 0 || fileReaders[inv.name] && !edits || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
 		return
 	}
-	if sub, _ := inv.subcommand("-C", "-c"); inv.name == "git" && (sub == "add" || sub == "commit") {
+	if isGit && (sub == "add" || sub == "commit") {
 		return
 	}
 	words := []string{inv.name}
 	for i := range inv.args {
-		if text := inv.args[i].Text; oversight.IsPath(inv.dir, text) {
-			words = append(words, "x")
-		} else {
+		switch text := inv.args[i].Text; {
+		case oversight.IsPath(inv.dir, text), inv.name == "diff" && !strings.HasPrefix(text, "-"):
+			words = append(words, "x.json")
+		default:
 			words = append(words, text)
 		}
 	}
 	if !programs.Harmless(words, programs.WorkingDir{Project: a.CWD}) {
 		a.add(changesHooks, throughIfShort(inv.span, inv.args[at].Span))
 	}
+}
+
+// gitWrites are the subcommands of git that change the files they name.
+var gitWrites = newSet("checkout restore rm mv stash clean worktree")
+
+// namesSettings reports whether an argument is a file that decides whether agents ask, alone or attached to
+// an option as in --output=FILE and -oFILE.
+func namesSettings(dir, text string) bool {
+	_, value, _ := strings.Cut(text, "=")
+	if start := strings.IndexAny(text, "./~$"); strings.HasPrefix(text, "-") && start > 0 && value == "" {
+		value = text[start:]
+	}
+	return oversight.IsPath(dir, text) || value != "" && oversight.IsPath(dir, value)
 }
 
 // checkSettingsFolder adds a finding if the directory in w, which is deleted or moved, holds an agent's
@@ -175,39 +200,82 @@ func (a *assessor) checkOversightInCode(text string, sp call.Span) {
 	if oversight.RunsHookback(text) {
 		a.add(runsHookback, sp)
 	}
-	writes := slices.ContainsFunc(writingCalls, func(call string) bool { return strings.Contains(text, call) })
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("'\"`,;()\n", r) }) {
+	writes, moves := containsAny(text, writingCalls), containsAny(text, movingCalls)
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("'\"`,;()<>\n", r) })
+	for _, word := range words {
+		inFolder := func(name string) bool { return oversight.IsPath("", word+"/"+name) }
 		switch {
 		case oversight.IsHubFile("", word):
 			a.add(changesHub, sp)
-		case writes && oversight.IsPath("", word):
+		case writes && oversight.IsPath("", word),
+			writes && oversight.HoldsSettings("", word) && (moves || slices.ContainsFunc(words, inFolder)):
 			a.add(changesHooks, sp)
 		}
 	}
 }
 
-// writingCalls are parts of calls in code that write, move or delete files.
-var writingCalls = strings.Fields("write Write 'w ,\"w 'a ,\"a 'r+ dump( unlink remove rename replace rmtree rmSync copy truncate chmod")
+func containsAny(text string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// writingCalls are parts of calls in code that write, move or delete files, movingCalls of those that do so with
+// whole directories.
+var (
+	movingCalls  = strings.Fields("rename rmtree rmSync .rm( rm_rf unlink remove move")
+	writingCalls = append(strings.Fields("write Write 'w ,\"w 'a ,\"a 'r+ dump( delete replace copy truncate chmod _put_ '> \">"), movingCalls...)
+)
 
 // checkHubProcess adds a finding if a signal is sent to a process of Hookback.
 func (a *assessor) checkHubProcess(inv *invocation) {
-	if inv.findArgument("-0", "-l", "-L", "--list") != nil {
+	debugs := inv.name == "gdb" || inv.name == "lldb"
+	if inv.findArgument("-0", "-l", "-L", "--list") != nil || debugs && inv.findOption("p", "--pid") == nil {
 		return
 	}
-	named := a.mentionsHookback(inv.cmd) || inv.pipedInput &&
-		slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentionsHookback(&c) })
+	isNamed := func(name *regexp.Regexp) bool {
+		return a.mentions(inv.cmd, name) || (inv.pipedInput || inv.cmd.Shell == call.PowerShell) &&
+			slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentions(&c, name) })
+	}
+	named := isNamed(hubName)
 	for i := range inv.args {
 		for _, v := range inv.args[i].Vars {
 			named = named || a.hubProcesses[v.Name]
 		}
 	}
-	if named {
+	switch {
+	case named:
 		a.add(stopsHub, inv.span)
+	case isNamed(hubPort):
+		a.add(stopsPort, inv.span)
 	}
 }
 
-// mentionsHookback reports whether a command has the name among its words.
-func (a *assessor) mentionsHookback(c *call.Command) bool {
+var (
+	// hubName is also that of a variable with the id of its process, and grep does not find itself by [h]ookback.
+	hubName = regexp.MustCompile(`(?i)\[?h\]?ookback`)
+	// hubPort is the port on which the hub listens by default, in a command that finds its process.
+	hubPort = regexp.MustCompile(`(:|\b(port|grep)[ =])4000\b`)
+)
+
+var (
+	// stopsHubProcess is Stop-Process, Kill() or taskkill next to a process of the hub.
+	stopsHubProcess = regexp.MustCompile(`(?is)(get-process|gps)\s[^;|]*hookback.*(kill|stop)|` +
+		`(kill|stop-process).*(get-process|gps)\s[^;|]*hookback`)
+	setsHubVariable = regexp.MustCompile(`(?i)\$env:hookback_\w+\s*=|(set|new|clear|remove)-item\s[^;|]*env:\\?hookback|` +
+		`setenvironmentvariable\(['"]hookback`)
+)
+
+// checkPowerShellLine adds findings for what a line of PowerShell does to the hub by objects and drives.
+func (a *assessor) checkPowerShellLine(l *call.Line) {
+	if stopsHubProcess.MatchString(l.Text) {
+		a.add(stopsHub, l.Span)
+	}
+	if setsHubVariable.MatchString(l.Text) {
+		a.add(changesHub, l.Span)
+	}
+}
+
+// mentions reports whether a command has a name among its words.
+func (a *assessor) mentions(c *call.Command, name *regexp.Regexp) bool {
 	a.pipeBudget--
-	return a.pipeBudget >= 0 && strings.Contains(a.text(wordsSpan(c)), "hookback")
+	return a.pipeBudget >= 0 && name.MatchString(a.text(wordsSpan(c)))
 }

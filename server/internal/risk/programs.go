@@ -15,7 +15,8 @@ func init() {
 		{"rm rimraf del-cli", (*assessor).rm}, {"rmdir rd del erase", (*assessor).rmdir}, {"remove-item ri", (*assessor).removeItem},
 		{"touch mkdir tee unlink shred truncate set-content out-file new-item", (*assessor).checkEachWrite},
 		{"cp install ln rsync scp copy-item", (*assessor).checkLastWrite}, {"mv move-item", (*assessor).mv}, {"chmod chown chgrp", (*assessor).changeMode},
-		{"sed perl", (*assessor).editInPlace}, {"sed gsed", (*assessor).sed}, {"awk gawk mawk nawk", (*assessor).awk}, {"install", (*assessor).install}, {"tar unzip", (*assessor).extract}, {"dd", (*assessor).dd},
+		{"sed perl", (*assessor).editInPlace}, {"sed gsed", (*assessor).sed}, {"awk gawk mawk nawk", (*assessor).awk}, {"install", (*assessor).install},
+		{"tar unzip patch", (*assessor).extract}, {"dd", (*assessor).dd},
 
 		{"curl", (*assessor).curl}, {"wget", (*assessor).wget}, {"scp rsync", (*assessor).checkRemoteCopy}, {"aws gsutil", (*assessor).checkUpload},
 
@@ -23,7 +24,9 @@ func init() {
 		{`cat less more head tail bat grep rg awk sed cp mv base64 xxd od hexdump strings nl sort cut tac diff jq yq tar zip gzip openssl vim vi nano
 			code open get-content gc type nc ncat tee`, (*assessor).checkReads},
 
-		{"kill", (*assessor).kill}, {"kill pkill killall skill taskkill stop-process spps", (*assessor).checkHubProcess}, {"go", (*assessor).goRun},
+		{"kill", (*assessor).kill}, {"kill pkill killall skill taskkill stop-process spps renice gdb lldb", (*assessor).checkHubProcess},
+		{"go", (*assessor).goRun},
+		{"chattr setfacl", (*assessor).changeMode},
 		{"psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client bq cockroach snowsql", (*assessor).sqlClient},
 		{"python node deno ruby perl bun php lua luajit", (*assessor).interpreter},
 

@@ -28,31 +28,50 @@ var ruleTable = []tableRow{
 
 	{rule{"oversight", high, "It starts an agent without the hooks that ask for your approval, or removes Hookback from it."}, `
 		claude|claude-code --settings|--setting-sources|--bare|--safe-mode|--managed-settings
-		codex ~hooks=
+		codex ~hooks=|~hooks.PreToolUse|~hooks.PermissionRequest
 		codex --disable =hooks|=codex_hooks|=--disable=hooks|=--disable=codex_hooks
 		codex --ignore-user-config
 		opencode --pure
 		claude|claude-code|copilot|qwen|gemini ~disableAllHooks|~hooksConfig
 		claude|claude-code|codex|gemini|qwen|droid|copilot|cursor-agent mcp|plugin|plugins|extensions remove|rm|disable|uninstall ~hookback`},
-	{rule{"oversight", high, "It starts an agent that acts without asking for approval."}, `
-		claude|claude-code|opencode|agy|antigravity --dangerously-skip-permissions|--allow-dangerously-skip-permissions
+	{actsAlone, `
+		* --dangerously-skip-permissions|--allow-dangerously-skip-permissions|--dangerously-bypass-approvals-and-sandbox|--dangerously-allow-all
+		* --skip-permissions-unsafe|--trust-all-tools|--allow-all-tools|--yolo
+		node|bun|deno|tsx ~/claude --settings|--setting-sources|--bare|--safe-mode
 		claude|claude-code ~bypassPermissions
-		codex --dangerously-bypass-approvals-and-sandbox|--full-auto|--yolo
-		codex -a|--ask-for-approval =never|=--ask-for-approval=never
-		gemini|qwen -y|--yolo|~approval-mode=yolo
+		codex --full-auto
+		codex -a|--ask-for-approval =never|=--ask-for-approval=never|=-anever
+		codex ~approval_policy=|~danger-full-access
+		gemini|qwen -y|~approval-mode=yolo
 		gemini|qwen --approval-mode =yolo
-		copilot --yolo|--allow-all|--allow-all-tools
-		droid --skip-permissions-unsafe
-		crush|cline -y|--yolo
-		kiro-cli -a|--trust-all-tools
-		aider --yes-always
+		copilot --allow-all
+		droid --auto =high|=--auto=high
+		crush|cline -y
+		kiro-cli -a
+		aider --yes|--yes-always
+		agent --force
 		cursor-agent -f|--force`},
+	{changesHub, `
+		unset|set|setx|env -u|--unset|-gx|-x|-e HOOKBACK_…
+		unset|setx|set HOOKBACK_…
+		launchctl|systemctl setenv|unsetenv|set-environment|unset-environment|import-environment HOOKBACK_…`},
+	{changesHooks, `
+		unset|setx =CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|OPENCODE_CONFIG_DIR
+		env -u|--unset =CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|OPENCODE_CONFIG_DIR`},
+	{talksToPort, `
+		nc|ncat|netcat|socat|telnet|openssl|websocat|wscat =4000|~:4000 !-z`},
+	{stopsPort, `
+		fuser -k|--kill ~4000/tcp
+		kill-port|kill-port-process =4000`},
 	{stopsHub, `
 		systemctl stop|disable|mask|kill|restart|try-restart|edit|revert|set-property ~hookback
 		service|rc-service ~hookback =stop|restart
 		launchctl unload|bootout|remove|stop|kill|disable ~hookback
 		docker|podman stop|kill|rm|restart|pause|update|rename ~hookback
 		docker|podman container stop|kill|rm|restart|pause|update|rename ~hookback
+		docker|podman compose stop|kill|rm|restart|pause|down =hookback|=hookback-server
+		docker-compose|podman-compose|sv|supervisorctl|pm2 stop|kill|rm|restart|pause|down|delete|force-stop ~hookback
+		brew services stop|kill|restart ~hookback
 		schtasks ~hookback =/delete|/end|/change|/Delete|/End|/Change
 		npm|pnpm|yarn|bun|brew|apt|apt-get|dnf|yum|apk|snap|choco|winget|scoop|pipx|cargo uninstall|remove|rm|purge|un|del|unlink ~hookback
 		stop-service|stop-scheduledtask|unregister-scheduledtask|disable-scheduledtask ~hookback`},

@@ -50,8 +50,8 @@ func (a *assessor) checkOptions(inv *invocation) {
 // inertVariables can be set to a literal value for a command without changing its code.
 var inertVariables = newSet("CI NODE_ENV LANG TZ TERM NO_COLOR DEBUG GOOS GOARCH CGO_ENABLED RUST_LOG PORT FORCE_COLOR")
 
-// hubVariables decide which hub approves, or where its settings are.
-var hubVariables = newSet("HOOKBACK_URL HOOKBACK_TOKEN HOME XDG_CONFIG_HOME")
+// hubVariables decide, like every HOOKBACK_…, which hub approves, or where its settings are.
+var hubVariables = newSet("HOME XDG_CONFIG_HOME")
 
 // executingVariables name programs, code or settings for the programs that run later in the script.
 var executingVariables = newSet(`LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV ENV PAGER MANPAGER EDITOR VISUAL BROWSER SHELL IFS PS4 PROMPT_COMMAND LESSOPEN LESSCLOSE ZDOTDIR
@@ -66,7 +66,7 @@ func (a *assessor) checkAssignment(w *call.Word, sp call.Span, isPrefix bool) {
 	name = strings.TrimSuffix(name, "+")
 	inert := inertVariables[name] || strings.HasPrefix(name, "LC_")
 	switch {
-	case hubVariables[name]:
+	case hubVariables[name], strings.HasPrefix(name, "HOOKBACK_"):
 		a.add(changesHub, sp)
 	case hookVariables[name]:
 		a.add(changesHooks, sp)

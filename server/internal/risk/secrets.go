@@ -85,13 +85,18 @@ func (a *assessor) checkReads(inv *invocation) {
 }
 
 func (a *assessor) addEnvironment(inv *invocation) {
-	switch next := a.flow[inv.index]; {
+	next := a.flow[inv.index]
+	search := strings.ToUpper(a.text(wordsSpan(&a.call.Commands[next.reader])))
+	switch {
 	case next.isSent:
 		a.add(sendsEnvironment, inv.span)
-	case next.reader == 0 || !slices.Contains([]string{"grep", "rg", "wc", "cut", "awk", "sed", "findstr"}, commandName(&a.call.Commands[next.reader])):
+	case next.reader == 0 || containsAny(search, secretVariables) || !slices.Contains([]string{"grep", "rg", "wc", "cut", "awk", "sed", "findstr"}, commandName(&a.call.Commands[next.reader])):
 		a.add(printsEnvironment, inv.span)
 	}
 }
+
+// secretVariables are parts of names for which a search in the environment prints secrets.
+var secretVariables = strings.Fields("TOKEN SECRET PASSW API_KEY HOOKBACK")
 
 func (a *assessor) printenv(inv *invocation) {
 	list := inv.operands()

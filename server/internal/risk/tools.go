@@ -218,7 +218,8 @@ func (a *assessor) assessFile(f *call.File, places map[string]place) {
 // programAt returns the program of the innermost command at a place.
 func (a *assessor) programAt(sp call.Span) (name string) {
 	for i := range a.call.Commands {
-		if c := &a.call.Commands[i]; c.Span.Pointer == sp.Pointer && c.Span.From <= sp.From && sp.To <= c.Span.To {
+		if c := &a.call.Commands[i]; c.Span.Pointer == sp.Pointer && c.Span.From <= sp.From && sp.To <= c.Span.To ||
+			c.Span.To == 0 && strings.HasPrefix(sp.Pointer, c.Span.Pointer+"/") { // a list of words
 			name = commandName(c)
 		}
 	}

@@ -104,7 +104,8 @@ func (a *assessor) checkScriptWord(inv *invocation, w *call.Word) {
 	if a.checkRunOutput(inv, a.commandsIn(w.Subs), inv.span) {
 		return
 	}
-	if w.Text == call.Expansion && len(w.Vars) == 1 && !w.Vars[0].IsAssigned && !a.assigned[w.Vars[0].Name] {
+	isOutput := w.Subs != (call.Range{}) && inv.name != "eval" // eval "$(ssh-agent)" is common
+	if w.Text == call.Expansion && (isOutput || len(w.Vars) == 1 && !w.Vars[0].IsAssigned && !a.assigned[w.Vars[0].Name]) {
 		a.add(dynamicScript, inv.span)
 	}
 }

@@ -96,7 +96,7 @@ func Reads(program string, args []string) bool {
 	if len(args) == 0 {
 		return program == client // prints its usage
 	}
-	if len(args) == 1 && slices.Contains([]string{"help", "-h", "-help", "--help", "-version", "--version"}, args[0]) {
+	if len(args) == 1 && slices.Contains([]string{"help", "-h", "-help", "--help", "-version", "--version", "status"}, args[0]) {
 		return true
 	}
 	command := args[0]

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,8 +70,32 @@ func IsPath(dir, p string) bool {
 		return false
 	}
 	p = resolve(dir, p)
-	return slices.ContainsFunc(hookFiles, func(end string) bool { return strings.HasSuffix(p, end) }) ||
+	return slices.ContainsFunc(hookFiles, func(end string) bool {
+		return strings.HasSuffix(p, end) || strings.Count(end, "/") > 1 && matchesEnd(p, end)
+	}) ||
 		slices.ContainsFunc(hookFolders, func(folder string) bool { return strings.Contains(p, folder) })
+}
+
+// classPattern is a class such as [[:alpha:]], which path.Match does not know.
+var classPattern = regexp.MustCompile(`\[\[:[^\]]*\]+`)
+
+// matchesEnd reports whether a pattern of paths, as a shell reads it, matches the end of a path in a hidden
+// directory. Of other directories too many patterns would match, such as */*.json.
+func matchesEnd(pattern, end string) bool {
+	if !strings.HasPrefix(end, "/.") || !strings.ContainsAny(pattern, "*?[") {
+		return false
+	}
+	want := strings.Split(end[1:], "/")
+	got := strings.Split(strings.ReplaceAll(classPattern.ReplaceAllString(pattern, "?"), "[!", "[^"), "/")
+	if got = got[max(0, len(got)-len(want)):]; len(got) < len(want) {
+		return false
+	}
+	for i := range want {
+		if ok, _ := path.Match(got[i], want[i]); !ok || want[i][0] == '.' && !strings.HasPrefix(got[i], ".") {
+			return false
+		}
+	}
+	return true
 }
 
 // IsProgramFile reports whether a path is an installed program of Hookback, which hooks run.
@@ -85,6 +110,13 @@ const maxSettingsDepth = 3
 func HoldsSettings(dir, p string) bool {
 	if len(p) > paths.MaxLength {
 		return false
+	}
+	if base := path.Base(p); strings.HasPrefix(base, ".") && strings.ContainsAny(base, "*?[") {
+		for folder := range settingsFolders {
+			if matchesEnd(resolve(dir, p), folder) {
+				return true
+			}
+		}
 	}
 	p = strings.TrimRight(resolve(dir, strings.TrimRight(p, "*")), "/")
 	at := len(p)
@@ -125,6 +157,7 @@ var hubRoutes = func() map[string][]hubRoute {
 // NamesHubRoute reports whether text contains the path of a route that answers or manages requests.
 // A path that reads with GET counts only if the call may change something.
 func NamesHubRoute(text string, changes bool) bool {
+	text = listPattern.ReplaceAllString(text, "1")
 	if strings.Contains(text, "%") {
 		if plain, err := url.PathUnescape(text); err == nil {
 			text = plain
@@ -144,6 +177,9 @@ func NamesHubRoute(text string, changes bool) bool {
 		}
 	}
 }
+
+// listPattern is a list or a range in an address of curl.
+var listPattern = regexp.MustCompile(`\{[^{}/]*\}|\[[^\[\]/:]*\]`)
 
 // maxPathSegment is longer than any segment of a route, ids included.
 const maxPathSegment = 256
@@ -201,9 +237,12 @@ func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' }
 // hubFolders hold the hub's data, what this account trusts and the policy, in lower case.
 var hubFolders = []string{
 	"/.config/hookback", "/.local/share/hookback", "/.local/state/hookback", "/application support/hookback", "/appdata/local/hookback",
-	"/etc/hookback", "/var/lib/hookback", "/data/hookback", "_home/hookback", "_home}/hookback",
+	"/etc/hookback", "/var/lib/hookback", "/run/hookback", "/data/hookback", "_home/hookback", "_home}/hookback",
 	"localappdata/hookback", "localappdata%/hookback",
 }
+
+// hubPattern is a pattern that matches the name of the hub's directory, in a path.
+var hubPattern = regexp.MustCompile(`/hoo[a-z]*[*?][^/]*`)
 
 // IsHubFile reports whether a path, relative to dir, names data of the hub, such as its database, its key
 // or a sign-in link, or the hubs that an account trusts. It does not for policies and logs, which may be
@@ -212,10 +251,11 @@ func IsHubFile(dir, p string) bool {
 	if !mayName(dir, p) {
 		return false
 	}
-	p = resolve(dir, p)
+	p = hubPattern.ReplaceAllString(resolve(dir, p), "/hookback")
 	base := path.Base(p)
 	switch {
-	case base == "known_hubs", base == "sign-in-link", base == "hookback.db",
+	case strings.HasPrefix(p, "/run/user/") && strings.Contains(p, "/hookback"), base == "known_hubs",
+		base == "sign-in-link", base == "hookback.db",
 		strings.HasPrefix(base, "hookback.db-"), strings.HasPrefix(base, "hookback.db."):
 		return true
 	case base == "hookback.json", strings.HasSuffix(base, ".log"):
