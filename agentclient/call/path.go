@@ -35,7 +35,7 @@ func (c *Call) addAddress(text, method string, at Span) {
 }
 
 func (c *Call) addHost(address, method string, at Span) {
-	address = strings.TrimSpace(address)
+	address = placeholder().ReplaceAllString(strings.TrimSpace(address), "x")
 	if !strings.Contains(address, "://") {
 		address = "//" + address
 	}
@@ -48,7 +48,12 @@ func (c *Call) addHost(address, method string, at Span) {
 	c.Hosts = append(c.Hosts, Host{Name: name, Scheme: strings.ToLower(u.Scheme), Method: method, Span: at})
 }
 
-var addressPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)https?://[^\\s\"'<>()\\[\\]{}`]+") })
+var addressPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?i)https?://(?:\\[redacted:[a-z_]+\\]|[^\\s\"'<>()\\[\\]{}`])+")
+})
+
+// placeholder is what the hub puts in place of a secret, also in an address.
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[redacted:[a-z_]+\]`) })
 
 // addAddressesIn adds the hosts of all web addresses in a text.
 func (c *Call) addAddressesIn(text string, at Span) {

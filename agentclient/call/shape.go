@@ -1,9 +1,17 @@
 package call
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
+
+// userinfo is the user and the password in an address that a program may also take for a path, as git does.
+var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^//[^/]*@`) })
+
+// minAttached is shorter than a short option with a secret or its placeholder attached, as in -pSECRET.
+const minAttached = 12
 
 // SameShape reports whether two readings have the same commands, operators, programs, options, files
 // and hosts, in the same order, and so differ in operands and values only.
@@ -14,11 +22,13 @@ func (c *Call) shape() (all []string) {
 		cmd := &c.Commands[i]
 		var words []string
 		for j, w := range cmd.Words {
-			switch option, _, _ := strings.Cut(w.Text, "="); {
+			switch end := strings.IndexAny(w.Text+"=", "= \n"); {
 			case j == 0:
 				words = append(words, w.Text)
+			case strings.HasPrefix(w.Text, "--") || len(w.Text) < minAttached && strings.HasPrefix(w.Text, "-"):
+				words = append(words, w.Text[:end])
 			case strings.HasPrefix(w.Text, "-"):
-				words = append(words, option)
+				words = append(words, w.Text[:min(2, end)])
 			default:
 				words = append(words, "")
 			}
@@ -33,7 +43,7 @@ func (c *Call) shape() (all []string) {
 		all = append(all, string(cmd.Before)+"\x00"+strings.Join(words, "\x00"))
 	}
 	for _, f := range c.Files {
-		all = append(all, string(f.Op)+" "+f.Path)
+		all = append(all, string(f.Op)+" "+userinfo().ReplaceAllString(f.Path, "//"))
 	}
 	for _, h := range c.Hosts {
 		all = append(all, h.Scheme+" "+h.Method+" "+h.Name)

@@ -197,7 +197,13 @@ func TestAssessCall_FlagsCommandsHiddenByRedaction(t *testing.T) {
 		require.Equal(t, "hidden_by_redaction", st.Findings[0].Code, command)
 		require.Equal(t, schema.HighRisk, st.Findings[0].Risk)
 	}
-	for _, honest := range []string{`PASSWORD="my secret & more" ./deploy`, `curl -d '{"password": "two words"}' https://a.example`, "API_KEY=0123456789abcdef ls", "mysql --password hunter2hunter2 -u me", "docker login --password 0123456789abcdef", "sudo env TOKEN=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef"} {
+	for _, honest := range []string{
+		"git clone https://me:hunter2hunter2@a.example/b && cd b", "curl https://me:hunter2hunter2@a.example/b",
+		"mysql -pAKIA" + "IOSFODNN7EXAMPLE x",
+		"echo '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END PRIVATE KEY-----' > key",
+		`PASSWORD="my secret & more" ./deploy`, `curl -d '{"password": "two words"}' https://a.example`, "API_KEY=0123456789abcdef ls",
+		"mysql --password hunter2hunter2 -u me", "docker login --password 0123456789abcdef", "sudo env TOKEN=0123456789abcdef ls", "rm -rf / # token=0123456789abcdef",
+	} {
 		for _, f := range posted(honest).Findings {
 			require.NotEqual(t, "hidden_by_redaction", f.Code, honest)
 		}

@@ -2,7 +2,9 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
+	"unicode"
 )
 
 // findAssignment finds the value in NAME=value, "name": "value", --name value or Name: value, if
@@ -84,6 +86,7 @@ const (
 	envStyle                      // NAME=value, up to the next blank
 	headerStyle                   // Name: value
 	flagStyle                     // --name value
+	randomStyle                   // name = value or name: value, where only a value that looks random is a secret
 	quotedStyle                   // "value" or \"value\"; at is the first byte inside the quotes
 )
 
@@ -112,9 +115,15 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 			next++
 		}
 		v.at = skipSpace(b, next)
+		if b[from] == '-' && v.at > next && c == '=' {
+			if b[from+1] == '-' || from > 0 && b[from-1] != '\n' { // --name= is empty, and another word follows
+				return v, false
+			}
+			v.name = v.name[1:] // a line of a diff
+		}
 		spaced = spaced || v.at > next
 		v.style = styleOf(v.name, c, spaced)
-	case b[from] == '-' && spaced && !quotedName:
+	case b[from] == '-' && spaced && !quotedName && !isSwitch.Match(v.name):
 		v.at, v.style = sep, flagStyle
 	default:
 		return v, false
@@ -123,7 +132,7 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 		v.at, v.style = q+1, quotedStyle
 		return v, true
 	}
-	return v, v.at < len(b) && v.style >= 0
+	return v, v.at < len(b)
 }
 
 // mayBeCode reports whether a value without quotes can be a command or an expression: that of a
@@ -138,7 +147,7 @@ func (v assignedValue) mayBeCode(b []byte, nameFrom int) bool {
 	return isVariable || v.style == codeStyle && isSpace(b[v.at-1])
 }
 
-// styleOf returns how an unquoted value is written, or -1 if there is none.
+// styleOf returns how an unquoted value is written.
 func styleOf(name []byte, sep byte, spaced bool) valueStyle {
 	upper := !bytes.ContainsFunc(name, func(c rune) bool { return c >= 'a' && c <= 'z' })
 	trimmed := bytes.TrimLeft(name, "-")
@@ -146,7 +155,7 @@ func styleOf(name []byte, sep byte, spaced bool) valueStyle {
 	case sep == ':' && (bytes.IndexByte(trimmed, '-') >= 0 || isHeader(trimmed)):
 		return headerStyle
 	case sep == ':':
-		return -1 // a type, as in "password: string"
+		return randomStyle // else it may be a type, as in "password: string"
 	case len(trimmed) < len(name):
 		return flagStyle
 	case upper && !spaced:
@@ -154,8 +163,23 @@ func styleOf(name []byte, sep byte, spaced bool) valueStyle {
 	case upper || !spaced:
 		return codeStyle
 	default:
-		return -1
+		return randomStyle
 	}
+}
+
+// isSwitch matches names of flags that are followed by no value, as in --no-password.
+var isSwitch = regexp.MustCompile(`^--?(no|ask|show|skip|use|with|without|prompt|print|require|reset|revoke|rotate|create)[-_]`)
+
+// looksRandom reports whether a value has the form of a key in base64, and not of a name or a path.
+func looksRandom(text []byte) bool {
+	digits := 0
+	for _, c := range text {
+		if isDigit(c) {
+			digits++
+		}
+	}
+	return len(text) >= 32 && text[0] != '/' && bytes.IndexByte(text, '.') < 0 && (digits > 2 || bytes.ContainsAny(text, "/+=")) &&
+		bytes.ContainsFunc(text, unicode.IsUpper) && bytes.ContainsFunc(text, unicode.IsLower)
 }
 
 func isHeader(name []byte) bool {
@@ -174,8 +198,10 @@ func (v assignedValue) locate(s *scan) (match, bool) {
 	}
 	end := v.valueEnd(s)
 	text := b[v.at:end]
-	if len(text) == 0 || text[0] == '#' && isSpace(b[v.at-1]) || // a comment
-		v.style == flagStyle && text[0] == '-' || v.style == codeStyle && isExpression(v.name, text) {
+	isCommand := s.layout != nil && v.style == quotedStyle && b[v.at-1] == '`'
+	if len(text) == 0 || isCommand || text[0] == '#' && isSpace(b[v.at-1]) || // a comment
+		v.name[0] == '-' && text[0] == '-' || v.style == randomStyle && !looksRandom(text) ||
+		v.style == codeStyle && isExpression(v.name, text) {
 		return match{}, false
 	}
 	return match{from: v.at, to: end}, true

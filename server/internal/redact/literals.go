@@ -75,7 +75,7 @@ func (r *Redactor) buildTables() {
 	for _, p := range []literal{
 		{text: `://`, match: (*Redactor).findUserinfo},
 		{text: `:\/\/`, match: (*Redactor).findEscapedSlash},
-		{text: `hooks.slack.com\/services`, match: (*Redactor).findEscapedSlash},
+		{text: `hooks.slack.com\/`, match: (*Redactor).findEscapedSlash},
 		{text: `bearer `, match: (*Redactor).findBearer},
 		{text: `-----BEGIN `, match: (*Redactor).findPrivateKey},
 		{text: `eyJ`, match: (*Redactor).findJWT},
@@ -174,13 +174,14 @@ func sameFolded(b []byte, lit string) bool {
 	return true
 }
 
-// atBoundary reports whether s.b[at] does not follow a byte of the class. In JSON, the end of an
-// escape, such as the n of \n, does not count as such a byte.
+// atBoundary reports whether s.b[at] does not follow a byte of the class. The end of an escape, such as the n
+// of \n or the D of %3D, does not count as such a byte, nor does an option of one letter, as in -pVALUE.
 func (s *scan) atBoundary(at int, class func(byte) bool) bool {
 	if at == 0 || !class(s.b[at-1]) {
 		return true
 	}
-	return s.raw && (at >= 2 && s.b[at-2] == '\\' || at >= 6 && s.b[at-6] == '\\')
+	isOption := at >= 2 && s.b[at-2] == '-' && (s.raw || at == 2 || !isName(s.b[at-3]))
+	return isOption || at >= 2 && s.b[at-2] == '\\' || at >= 3 && s.b[at-3] == '%' || at >= 6 && s.b[at-6] == '\\'
 }
 
 // findEscape finds escaped letters and digits, which need no escape. They may be part of any

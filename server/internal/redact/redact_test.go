@@ -27,6 +27,10 @@ var secrets = map[string]string{
 	"github_pat":    "github_pat_" + "11ABCDEFG0abcdefghijkl_MNOPQRSTUVWXYZ",
 	"gitlab_token":  "glpat-" + "ABCDefgh12345678ijkl",
 	"slack_token":   "xoxb-" + "123456789012-abcdefGHIJKL",
+	"gitlab_agent":  "glagent-" + "ABCDefgh12345678ijkl",
+	"slack_cookie":  "xoxd-" + "abcdefGHIJKL123456",
+	"slack_trigger": "hooks.slack.com/" + "triggers/T00000000/123/XXXXXXXXXXXX",
+	"google_oauth":  "ya29." + "c.b0AXv0zTabcdefghijklmno",
 	"slack_webhook": "hooks.slack.com/" + "services/T00000000/B00000000/XXXXXXXXXXXX",
 	"openai":        "sk-" + "proj-abcdEFGH1234ijklMNOP5678",
 	"anthropic":     "sk-" + "ant-api03-abcdEFGH1234ijklMNOP5678-xyz_AA",
@@ -59,7 +63,9 @@ func redacted(t *testing.T, in string) string {
 func TestJSON_TokenFormats(t *testing.T) {
 	t.Parallel()
 	for name, secret := range secrets {
-		for _, around := range []string{"%s", "x %s y", "echo \"%s\" | cat", "a=%s;b", "/path/%s", "line\n%s\nline", "é%s", `{"k":"%s"}`} {
+		for _, around := range []string{
+			"%s", "x %s y", "echo \"%s\" | cat", "a=%s;b", "/path/%s", "line\n%s\nline", "é%s", `{"k":"%s"}`, `printf 'a\n%s'`, "x -p%s", "h?a%%3D%s",
+		} {
 			text := fmt.Sprintf(around, secret)
 			for _, doc := range []string{
 				`{"payload":{"tool_input":{"command":` + quote(t, text) + `}}}`,
@@ -245,6 +251,10 @@ func TestAsk_HidesNoCommand(t *testing.T) {
 		"PASSWORD = system 'x'":                    "PASSWORD = system 'x'",
 		"PASSWORD=a\u2028run":                      "PASSWORD=[redacted:password]\u2028run",
 		"PASSWORD=pässword":                        "PASSWORD=[redacted:password]",
+		"env --token= ./evil.sh":                   "env --token= ./evil.sh",
+		"env --no-password ./evil.sh":              "env --no-password ./evil.sh",
+		"env --token '--evil'":                     "env --token '--evil'",
+		"token=`./evil.sh`":                        "token=`./evil.sh`",
 		"-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7/x+\n./evil.sh; ls\nMIIEpAIBAAKCAQEA7/x+\nabc=\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n[redacted:private_key]\n./evil.sh; ls\n" +
 			"[redacted:private_key]\nabc=\n-----END PRIVATE KEY-----",
 	} {
@@ -347,6 +357,24 @@ func TestAsk_RedactsOrdinarySecrets(t *testing.T) {
 		got, _ := r.Ask([]byte(quote(t, in)), lines(in))
 		require.Equal(t, quote(t, want), string(got))
 	}
+	for _, in := range []string{ // that differ between a text and a command in nothing
+		"[a]\naws_secret_access_key = %s\nb", "+aws_secret_access_key = %s\n b", "-aws_secret_access_key=%s", "aws_secret_access_key: %s",
+	} {
+		for _, body := range []string{in, "cat > x <<'E'\n" + in + "\nE\n./y"} {
+			body = fmt.Sprintf(body, "wJalrXUtnFEMI/K7MDENG/"+"bPxRfiCYEXAMPLEKEY")
+			for _, lines := range []func() []call.Line{noLines, lines(body)} {
+				out, n := r.Ask([]byte(quote(t, body)), lines)
+				require.Equal(t, 1, n, body)
+				require.NotContains(t, string(out), "bPxRfiCY", body)
+			}
+			require.NotContains(t, redacted(t, quote(t, body)), "bPxRfiCY", body)
+		}
+	}
+	for _, code := range []string{
+		"token = get_token_of_the_service_version_2", "password: ThisIsTheNameOfAVeryLongTypeV2", "secret = /Users/Dev/Keys2025/of/the/service",
+	} {
+		require.Equal(t, quote(t, code), redacted(t, quote(t, code)))
+	}
 	out, _ := r.Ask([]byte(`{"password":"correct horse; battery"}`), noLines)
 	require.Equal(t, `{"password":"[redacted:password]"}`, string(out), "an argument is one string")
 }
@@ -448,6 +476,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(`{"a":` + quote(f, secret) + `}`))
 		f.Add([]byte(`{"a":` + quote(f, "API_KEY="+secret+" --password \"x\" https://a:b@c/d Bearer "+secret) + `}`))
 	}
+	f.Add([]byte(`"x\n-pAKIA` + `IOSFODNN7EXAMPLE\n-password = x"`))
 	f.Add([]byte(`{"password":[{"a":"b"},1],"cookie":{"a":{"b":["c"]}}}`))
 	f.Add([]byte(`"\"token\\\": \\\"abc\\\" \u0070assword=x"`))
 	r := New()

@@ -14,14 +14,14 @@ var tokenFormats = []tokenFormat{
 	{"aws_key", "AKIA ASIA", isUpperDigit, 16, false},
 	{"github_token", "ghp_ gho_ ghu_ ghs_ ghr_", isAlnum, 20, false},
 	{"github_token", "github_pat_", isName, 22, false},
-	{"gitlab_token", "glpat- gldt- glrt- glptt- glcbt-", isDotted, 16, false},
-	{"slack_token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xapp-", isName, 10, true},
-	{"slack_webhook", "hooks.slack.com/services/", isToken68, 8, false},
+	{"gitlab_token", "glpat- gldt- glrt- glptt- glcbt- glft- glimt- glagent- gloas- glsoat-", isDotted, 16, false},
+	{"slack_token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxc- xoxd- xapp- xwfp-", isName, 10, true},
+	{"slack_webhook", "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", isToken68, 8, false},
 	{"sk_key", "sk-", isName, 20, true}, // OpenAI, Anthropic and compatible providers
 	{"stripe_key", "sk_live_ sk_test_ rk_live_ rk_test_", isAlnum, 10, false},
 	{"stripe_key", "whsec_", isToken68, 16, false},
 	{"google_key", "AIza", isName, 30, false},
-	{"google_key", "ya29. GOCSPX-", isName, 20, false},
+	{"google_key", "ya29. GOCSPX-", isDotted, 20, false},
 	{"npm_token", "npm_", isAlnum, 30, false},
 }
 
