@@ -54,10 +54,13 @@ func edits(v *call.Value) (added, removed int, ok bool) {
 }
 
 // preferred are the names of members that identify a call best, in this order.
-var preferred = strings.Fields("amount sql statement query command url path filepath branch ref title subject name to channel recipient key id")
+var preferred = strings.Fields("command cmd script code amount sql statement query url path filepath branch ref title subject name to channel recipient key id")
 
 // summary returns one member of the call with its value, a preferred one if there is one: "amount 25000".
 func summary(arguments *call.Value) string {
+	if arguments == nil {
+		return ""
+	}
 	for _, name := range preferred {
 		if value := scalar(argument(arguments, name)); value != "" {
 			return name + " " + value

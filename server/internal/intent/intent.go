@@ -20,6 +20,7 @@ func Of(tool string, arguments json.RawMessage, cwd string) schema.Intent {
 // and of several arguments with one meaning the one that agents read.
 func OfCall(c *call.Call, cwd string) schema.Intent {
 	_, isShell := call.ShellOf(c.Tool)
+	isShell = isShell || len(c.Names) == 1 && c.HasName("Bash") // of a tool that calls others
 	command := ""
 	if isShell {
 		command = commandLine(c.CommandLine())
@@ -35,6 +36,9 @@ func OfCall(c *call.Call, cwd string) schema.Intent {
 		if in, ok := fileIntent(c, cwd); ok {
 			return in
 		}
+	}
+	if c.IsKnownTool() && len(c.Names) == 1 && strings.HasPrefix(c.Names[0], "mcp__") {
+		return schema.Intent{Verb: "Call", Object: toolName(c.Names[0]), Change: summary(argument(c.Root(), "arguments"))}
 	}
 	return schema.Intent{Verb: "Call", Object: toolName(c.Tool), Change: summary(c.Root())}
 }
@@ -89,6 +93,15 @@ func fileIntent(c *call.Call, cwd string) (in schema.Intent, ok bool) {
 		in.Verb = "List"
 	case host != nil:
 		in.Verb, in.Object = "Fetch", middle(singleLine(c.TextAt(host.Span)), maxCommand)
+		others := -1
+		for _, h := range c.Hosts {
+			if h.Span.Argument() == host.Span.Argument() {
+				others++
+			}
+		}
+		if others > 0 {
+			in.Change = fmt.Sprintf("and %d more", others)
+		}
 	}
 	return in, in.Verb != ""
 }
