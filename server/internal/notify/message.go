@@ -135,7 +135,7 @@ func (m *message) subject() string {
 	if m.isTest {
 		return m.headline()
 	}
-	subject := singleLine(cmp.Or(m.about.Heading, m.text), maxSubjectChars)
+	subject := cmp.Or(singleLine(m.about.Heading, math.MaxInt), singleLine(m.text, maxSubjectChars)) // its end may count
 	if subject == "" {
 		return m.headline()
 	}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/notify/notifytest"
 	"github.com/hookback/hookback/server/internal/query"
@@ -56,6 +58,10 @@ func TestMessage_TruncatesAgentText(t *testing.T) {
 	require.Less(t, len([]rune(m.subject())), maxSubjectChars+maxNameChars+40)
 	require.Less(t, len([]rune(m.plain(verbatim, maxBodyChars))), maxTextChars+200)
 	require.Contains(t, m.plain(verbatim, maxBodyChars), "line\ntwo three")
+	command, err := json.Marshal(map[string]string{"command": "ls " + strings.Repeat("x", 200) + "; ./evil.sh"})
+	require.NoError(t, err)
+	m.about.Heading = intent.String(new(intent.Of("Bash", command, "")))
+	require.Contains(t, m.subject(), "; ./evil.sh", "the end of a long command")
 	m.about = buttons.Text{Heading: "Run " + long, Call: long, Directory: long, Branch: long, Commit: long, Question: long}
 	require.Less(t, len([]rune(m.plain(verbatim, maxPushoverChars))), 1024, "Pushover refuses a longer message")
 	require.Contains(t, m.plain(verbatim, maxPushoverChars), "This is not the whole call. Open the request to see it.\n\nDirectory: ")

@@ -80,6 +80,7 @@ func TestOffer_HasNoButtonUnlessWhole(t *testing.T) {
 		"lines in the directory": {permission("Go?", bash+`,"context":{"cwd":"/a\nBranch: main"}`), "it contains characters that can't be seen"},
 		"lines in the branch":    {permission("Go?", bash+`,"context":{"branch":"a\nCommit: b"}`), "it contains characters that can't be seen"},
 		"lines in the tool":      {permission("Go?", `,"toolCall":{"name":"Read\n{}\n\nBash","arguments":{"command":"ls"}}`), "it contains characters that can't be seen"},
+		"stacked marks":          {permission("Go?"+strings.Repeat("\u0301", 5), bash), "it contains characters that can't be seen"},
 		"hidden in the question": {permission("Go?\u202e", bash), "it contains characters that can't be seen"},
 	} {
 		offer := offerFor(t, c.members)
