@@ -10,9 +10,6 @@ import (
 // userinfo is the user and the password in an address that a program may also take for a path, as git does.
 var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^//[^/]*@`) })
 
-// minAttached is shorter than a short option with a secret or its placeholder attached, as in -pSECRET.
-const minAttached = 12
-
 // SameShape reports whether two readings have the same commands, operators, programs, options, files
 // and hosts, in the same order, and so differ in operands and values only.
 func SameShape(a, b *Call) bool { return slices.Equal(a.shape(), b.shape()) }
@@ -25,9 +22,9 @@ func (c *Call) shape() (all []string) {
 			switch end := strings.IndexAny(w.Text+"=", "= \n"); {
 			case j == 0:
 				words = append(words, w.Text)
-			case strings.HasPrefix(w.Text, "--") || len(w.Text) < minAttached && strings.HasPrefix(w.Text, "-"):
+			case strings.HasPrefix(w.Text, "--") || len(w.Text) < 12 && strings.HasPrefix(w.Text, "-"):
 				words = append(words, w.Text[:end])
-			case strings.HasPrefix(w.Text, "-"):
+			case strings.HasPrefix(w.Text, "-"): // may be -pSECRET
 				words = append(words, w.Text[:min(2, end)])
 			default:
 				words = append(words, "")

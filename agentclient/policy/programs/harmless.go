@@ -81,10 +81,6 @@ func (r *harmlessRow) matches(words []string, dir WorkingDir) bool {
 		found.operand, found.needed = found.operand || o.operand, found.needed || o.needed
 		words = words[n:]
 	}
-	readsTree := func(k kind) bool { return k.name == "tree" } // that of its directory, if it has no path
-	if slices.ContainsFunc(r.operands, readsTree) && !dir.ContainsTree(".") {
-		return false
-	}
 	expected := r.operands
 	if found.operand && len(expected) > 0 {
 		expected = expected[1:]
@@ -159,10 +155,10 @@ type kind struct {
 
 // kinds returns the kinds of the table. A name with bars, which is not in it, is a list of words.
 var kinds = sync.OnceValue(func() map[string]func(string, WorkingDir) bool {
+	setsCount := regexp.MustCompile(`%[^%a-zA-Z]*[hlLjzt]*n`) // of printf
 	return map[string]func(string, WorkingDir) bool{
 		"text": func(string, WorkingDir) bool { return true },
-		// The shells' own commands evaluate numbers and variable names, and so run a[$(id)]. printf sets a
-		// variable for %n.
+		// The shells' own commands evaluate numbers and variable names, and so run a[$(id)].
 		"literal": func(v string, _ WorkingDir) bool {
 			return !strings.ContainsAny(v, "$`") && !setsCount.MatchString(strings.ReplaceAll(v, "%%", ""))
 		},
@@ -185,6 +181,7 @@ var kinds = sync.OnceValue(func() map[string]func(string, WorkingDir) bool {
 		"traced": func(v string, dir WorkingDir) bool { return dir.Contains(v[strings.LastIndexByte(v, ':')+1:]) }, // 1,5:FILE
 		// In a program with options that do harm no pattern may expand to one.
 		"path":     func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.IndexByte("*?[", v[0]) < 0 },
+		"searched": func(_ string, dir WorkingDir) bool { return dir.ContainsTree(".") }, // in its directory, if there is no path
 		"tree":     func(v string, dir WorkingDir) bool { return dir.ContainsTree(v) && strings.IndexByte("*?[", v[0]) < 0 },
 		"file":     func(v string, dir WorkingDir) bool { return dir.Contains(v) },
 		"named":    func(v string, dir WorkingDir) bool { return dir.Contains(v) && strings.Trim(path.Ext(v), ".") != "" }, // a file by its name
@@ -213,9 +210,6 @@ func namesSecret(setting string) bool {
 	lower := strings.ToLower(setting)
 	return slices.ContainsFunc([]string{"header", "token", "pass", "secret", "credential", "auth", "key"}, func(part string) bool { return strings.Contains(lower, part) })
 }
-
-// setsCount matches the conversion %n with flags, width and length.
-var setsCount = regexp.MustCompile(`%[^%a-zA-Z]*[hlLjzt]*n`)
 
 func isNumber(v string) bool {
 	v = strings.TrimLeft(v, "+-")

@@ -62,7 +62,7 @@ func (d WorkingDir) ContainsTree(p string) bool {
 
 // isGitConfig reports whether a file has settings of a repository, in which tokens may be.
 func isGitConfig(p string) bool {
-	before, base := path.Split(foldCase("/" + p))
+	before, base := path.Split(strings.ToLower("/" + p))
 	return (base == "config" || base == "config.worktree") && strings.Contains(before, "/.git/")
 }
 
@@ -102,13 +102,9 @@ func slashes(p string) string {
 // secretFolders hold files that are secret whatever their names.
 var secretFolders = strings.Fields(".ssh .aws .gnupg .kube .docker .azure .gem .cargo .m2 .git .config/gh .config/gcloud")
 
-// foldCase returns a name in lower case, because disks of Windows and macOS ignore case, also that of the
-// long s, whose lower case is itself.
-func foldCase(name string) string { return strings.ToLower(strings.ReplaceAll(name, "ſ", "s")) }
-
 // inSecretFolder reports whether a path is one of secretFolders or leads into one.
 func inSecretFolder(p string) bool {
-	p = "/" + foldCase(path.Clean(slashes(p))) + "/"
+	p = "/" + strings.ToLower(path.Clean(slashes(p))) + "/"
 	return slices.ContainsFunc(secretFolders, func(folder string) bool { return strings.Contains(p, "/"+folder+"/") })
 }
 
@@ -128,7 +124,7 @@ func mayMatchSecret(p string) bool {
 
 // matchesAny reports whether the last part of a pattern may match one of the names.
 func matchesAny(pattern string, names []string) bool {
-	base := foldCase(path.Base(pattern))
+	base := strings.ToLower(path.Base(pattern))
 	if from, to := strings.IndexByte(base, '['), strings.LastIndexByte(base, ']'); from >= 0 && from < to {
 		base = base[:from] + "*" + base[to+1:] // shells and path.Match differ about [!x] and [[:alpha:]]
 	}
@@ -203,8 +199,8 @@ func isServiceKey(base string) bool {
 
 // SecretFileKind classifies the path of a file by its name. It covers common names only.
 func SecretFileKind(p string) SecretKind {
-	p = foldCase(slashes(strings.TrimPrefix(p, "file://")))
-	base := strings.TrimRight(path.Base(p), " .") // and Windows these at the end of a name
+	p = strings.ToLower(slashes(strings.TrimPrefix(p, "file://"))) // disks of Windows and macOS ignore case
+	base := strings.TrimRight(path.Base(p), " .")                  // and Windows these at the end of a name
 	ext := path.Ext(base)
 	under := func(folder string) bool { return strings.Contains("/"+p, "/"+folder+"/") }
 	switch {

@@ -19,7 +19,7 @@ import (
 var kindSamples = map[string]string{
 	"text": "a", "number": "1", "word": "a", "path": "src/a.txt", "file": "src/a.txt", "revision": "HEAD", "lines": "1,2p", "filter": ".", "format": "+%s",
 	"resource": "pods", "named": "src/a.txt", "literal": "a", "names": "*.txt", "package": "a", "archive": "src/a.txt", "setting": "user.name",
-	"tree": "src", "program": "ls", "github": "12", "traced": "1,1:src/a.txt",
+	"tree": "src", "searched": "a", "program": "ls", "github": "12", "traced": "1,1:src/a.txt",
 }
 
 func (k kind) sample() string {

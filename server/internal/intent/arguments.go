@@ -58,9 +58,6 @@ var preferred = strings.Fields("command cmd script code amount sql statement que
 
 // summary returns one member of the call with its value, a preferred one if there is one: "amount 25000".
 func summary(arguments *call.Value) string {
-	if arguments == nil {
-		return ""
-	}
 	for _, name := range preferred {
 		if value := scalar(argument(arguments, name)); value != "" {
 			return name + " " + value

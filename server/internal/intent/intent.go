@@ -3,8 +3,10 @@
 package intent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
@@ -38,7 +40,7 @@ func OfCall(c *call.Call, cwd string) schema.Intent {
 		}
 	}
 	if c.IsKnownTool() && len(c.Names) == 1 && strings.HasPrefix(c.Names[0], "mcp__") {
-		return schema.Intent{Verb: "Call", Object: toolName(c.Names[0]), Change: summary(argument(c.Root(), "arguments"))}
+		return schema.Intent{Verb: "Call", Object: toolName(c.Names[0]), Change: summary(cmp.Or(argument(c.Root(), "arguments"), c.Root()))}
 	}
 	return schema.Intent{Verb: "Call", Object: toolName(c.Tool), Change: summary(c.Root())}
 }
@@ -93,14 +95,9 @@ func fileIntent(c *call.Call, cwd string) (in schema.Intent, ok bool) {
 		in.Verb = "List"
 	case host != nil:
 		in.Verb, in.Object = "Fetch", middle(singleLine(c.TextAt(host.Span)), maxCommand)
-		others := -1
-		for _, h := range c.Hosts {
-			if h.Span.Argument() == host.Span.Argument() {
-				others++
-			}
-		}
-		if others > 0 {
-			in.Change = fmt.Sprintf("and %d more", others)
+		isOther := func(h call.Host) bool { return h.Span.Argument() != host.Span.Argument() }
+		if n := len(slices.DeleteFunc(slices.Clone(c.Hosts), isOther)); n > 1 {
+			in.Change = fmt.Sprintf("and %d more", n-1)
 		}
 	}
 	return in, in.Verb != ""

@@ -172,15 +172,11 @@ var isSwitch = regexp.MustCompile(`^--?(no|ask|show|skip|use|with|without|prompt
 
 // looksRandom reports whether a value has the form of a key in base64, and not of a name or a path.
 func looksRandom(text []byte) bool {
-	digits := 0
-	for _, c := range text {
-		if isDigit(c) {
-			digits++
-		}
-	}
-	return len(text) >= 32 && text[0] != '/' && bytes.IndexByte(text, '.') < 0 && (digits > 2 || bytes.ContainsAny(text, "/+=")) &&
+	return len(text) >= 32 && text[0] != '/' && bytes.IndexByte(text, '.') < 0 && keySigns.Match(text) &&
 		bytes.ContainsFunc(text, unicode.IsUpper) && bytes.ContainsFunc(text, unicode.IsLower)
 }
+
+var keySigns = regexp.MustCompile(`[/+=]|[0-9].*[0-9].*[0-9]`)
 
 func isHeader(name []byte) bool {
 	return bytes.EqualFold(name, []byte("authorization")) || bytes.EqualFold(name, []byte("cookie"))

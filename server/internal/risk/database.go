@@ -179,7 +179,6 @@ func (a *assessor) assessPipedCode(inv *invocation) {
 }
 
 func (a *assessor) assessCode(inv *invocation, text string, sp call.Span) bool {
-	a.checkOversightInCode(text, sp)
 	for _, call := range []string{"rmtree(", "rmSync(", "rm_rf", "removeSync(", "rimraf", "remove_dir_all", "rmdirSync(", "remove_tree", "fs.rm("} {
 		if strings.Contains(text, call) && !strings.Contains(text, "recursive: false") {
 			a.add(codeDeletes, sp)

@@ -130,12 +130,10 @@ func (a *assessor) checkFound(inv *invocation, known int) {
 	if name := commandName(finder); name != "find" && name != "fd" || slices.ContainsFunc(a.findings[known:], isHigh) {
 		return
 	}
-	var words []string
-	for _, w := range inv.cmd.Words {
-		if text := w.Text; strings.Contains(text, "{}") {
-			words = append(words, "x")
-		} else {
-			words = append(words, text)
+	words := call.Texts(inv.cmd.Words)
+	for i := range words {
+		if strings.Contains(words[i], "{}") {
+			words[i] = "x"
 		}
 	}
 	if !programs.Harmless(words, programs.WorkingDir{Project: a.CWD}) {
@@ -215,6 +213,8 @@ func (a *assessor) checkEachWrite(inv *invocation) {
 		case "touch", "tee", "set-content", "out-file", "new-item":
 			a.checkWrite(inv.dir, &list[i], sp)
 			continue
+		case "chmod", "chown", "chgrp", "chattr", "setfacl":
+			a.checkSettingsFolder(inv.dir, &list[i], sp)
 		case "mkdir":
 			a.addRepositoryFolder(inv.dir, &list[i], sp)
 		}
@@ -334,9 +334,6 @@ func (a *assessor) changeMode(inv *invocation) {
 	}
 	if !slices.ContainsFunc(inv.args, isMode) {
 		list = list[min(1, len(list)):]
-	}
-	for i := range list {
-		a.checkSettingsFolder(inv.dir, &list[i], inv.span)
 	}
 	inv.args = list
 	a.checkEachWrite(inv)

@@ -52,16 +52,13 @@ func (a *assessor) assessCommands() {
 	}
 }
 
-// talks are programs that send their input to an address, in addition to those that download.
-var talks = newSet("socat netcat telnet websocat wscat")
-
 // followPipes finds for each command which command reads its output and whether the output is sent to
 // the network.
 func (a *assessor) followPipes() {
 	commands := a.call.Commands
 	a.flow = make([]flow, len(commands))
 	for i := range slices.Backward(commands) {
-		sends := downloads(&commands[i]) || talks[commandName(&commands[i])] || a.flow[i].isSent
+		sends := downloads(&commands[i]) || a.flow[i].isSent
 		for j := range a.writers(&commands[i]) {
 			at := commands[i].Input.From + j
 			a.flow[at] = flow{reader: i, isSent: a.flow[at].isSent || sends}
@@ -181,7 +178,6 @@ func (a *assessor) assessInvocation(inv *invocation) {
 	a.checkHubFiles(inv)
 	a.checkSettingsFiles(inv)
 	a.checkHubRoutes(inv)
-	a.checkWrappedHookback(inv)
 	a.checkOptions(inv)
 	a.applyRuleTable(inv)
 	known := len(a.findings)

@@ -18,8 +18,6 @@ var (
 	answersHub   = rule{"oversight", high, "It answers a request in your place, or manages the hub."}
 	changesHub   = rule{"oversight", high, "It reads or changes the hub's keys, pins or address."}
 	runsHookback = rule{"oversight", high, "It runs Hookback so that it may change, skip or answer the requests for your approval."}
-	actsAlone    = rule{"oversight", high, "It starts an agent that acts without asking for approval."}
-	talksToPort  = rule{"oversight", medium, "It talks directly to port 4000, where the hub listens by default."}
 	stopsPort    = rule{"oversight", medium, "It stops the program on port 4000, where the hub listens by default."}
 	stopsHub     = rule{"oversight", high, "It stops the hub or a hook that asks for your approval."}
 )
@@ -75,9 +73,6 @@ func (a *assessor) checkHubFiles(inv *invocation) {
 // fileReaders print files or copy them elsewhere. Handlers check what the last six write.
 var fileReaders = newSet("less more bat yq awk gawk mawk nawk sed cp mv scp rsync ln install")
 
-// inPlaceEditors are those of fileReaders that edit a file with -i. A handler checks sed and perl.
-var inPlaceEditors = newSet("yq awk gawk mawk nawk")
-
 // checkSettingsFiles adds a finding if a program that is not known to only read names a file that
 // decides whether agents ask.
 func (a *assessor) checkSettingsFiles(inv *invocation) {
@@ -87,20 +82,17 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 		text := w.Written()
 		return namesSettings(inv.dir, text) || isGit && gitWrites[sub] && oversight.HoldsSettings(inv.dir, text)
 	})
-	edits := inPlaceEditors[inv.name] && inv.findOption("i", "--inplace", "--in-place") != nil
+	edits := (inv.name == "yq" || strings.HasSuffix(inv.name, "awk")) && inv.findOption("i", "--inplace", "--in-place") != nil
 	if at < 0 || fileReaders[inv.name] && !edits || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
 		return
 	}
 	if isGit && (sub == "add" || sub == "commit") {
 		return
 	}
-	words := []string{inv.name}
-	for i := range inv.args {
-		switch text := inv.args[i].Text; {
-		case oversight.IsPath(inv.dir, text), inv.name == "diff" && !strings.HasPrefix(text, "-"):
-			words = append(words, "x.json")
-		default:
-			words = append(words, text)
+	words := append([]string{inv.name}, call.Texts(inv.args)...)
+	for i, text := range words[1:] {
+		if oversight.IsPath(inv.dir, text) || inv.name == "diff" && !strings.HasPrefix(text, "-") {
+			words[i+1] = "x.json"
 		}
 	}
 	if !programs.Harmless(words, programs.WorkingDir{Project: a.CWD}) {
@@ -143,28 +135,14 @@ func (a *assessor) hubProgram(w *call.Word) string {
 // checkHookback adds a finding if a program of Hookback is called and not known to only read.
 func (a *assessor) checkHookback(inv *invocation, program string) {
 	if program == "" {
+		wraps := len(programHandlers[inv.name]) == 0 && programs.RunsCode(call.Texts(inv.cmd.Words)) // with options that are not known
+		if wraps && oversight.RunsHookback(a.text(inv.span)) {
+			a.add(runsHookback, inv.span)
+		}
 		return
-	}
-	words := make([]string, len(inv.args))
-	for i := range inv.args {
-		words[i] = inv.args[i].Text
 	}
 	expands := slices.ContainsFunc(inv.args, func(w call.Word) bool { return !w.IsQuoted && w.Dynamic })
-	if expands || !oversight.Reads(program, words) {
-		a.add(runsHookback, inv.span)
-	}
-}
-
-// checkWrappedHookback does the same for the words of a program that runs them and that has no handler.
-func (a *assessor) checkWrappedHookback(inv *invocation) {
-	if len(programHandlers[inv.name]) > 0 || len(inv.args) == 0 {
-		return
-	}
-	words := []string{inv.name}
-	for i := range inv.args {
-		words = append(words, inv.args[i].Text)
-	}
-	if programs.RunsCode(words) && oversight.RunsHookback(strings.Join(words, " ")) {
+	if expands || !oversight.Reads(program, call.Texts(inv.args)) {
 		a.add(runsHookback, inv.span)
 	}
 }
@@ -200,15 +178,13 @@ func (a *assessor) checkOversightInCode(text string, sp call.Span) {
 	if oversight.RunsHookback(text) {
 		a.add(runsHookback, sp)
 	}
-	writes, moves := containsAny(text, writingCalls), containsAny(text, movingCalls)
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("'\"`,;()<>\n", r) })
-	for _, word := range words {
-		inFolder := func(name string) bool { return oversight.IsPath("", word+"/"+name) }
+	writes := containsAny(text, writingCalls)
+	writesFolder := containsAny(text, movingCalls) || writes && containsAny(text, []string{"settings.", "hooks.json", "config.toml"})
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("'\"`,;()<>\n", r) }) {
 		switch {
 		case oversight.IsHubFile("", word):
 			a.add(changesHub, sp)
-		case writes && oversight.IsPath("", word),
-			writes && oversight.HoldsSettings("", word) && (moves || slices.ContainsFunc(words, inFolder)):
+		case writes && oversight.IsPath("", word), writesFolder && oversight.HoldsSettings("", word):
 			a.add(changesHooks, sp)
 		}
 	}
@@ -254,9 +230,6 @@ var (
 	hubName = regexp.MustCompile(`(?i)\[?h\]?ookback`)
 	// hubPort is the port on which the hub listens by default, in a command that finds its process.
 	hubPort = regexp.MustCompile(`(:|\b(port|grep)[ =])4000\b`)
-)
-
-var (
 	// stopsHubProcess is Stop-Process, Kill() or taskkill next to a process of the hub.
 	stopsHubProcess = regexp.MustCompile(`(?is)(get-process|gps)\s[^;|]*hookback.*(kill|stop)|` +
 		`(kill|stop-process).*(get-process|gps)\s[^;|]*hookback`)

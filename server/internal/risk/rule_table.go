@@ -34,7 +34,7 @@ var ruleTable = []tableRow{
 		opencode --pure
 		claude|claude-code|copilot|qwen|gemini ~disableAllHooks|~hooksConfig
 		claude|claude-code|codex|gemini|qwen|droid|copilot|cursor-agent mcp|plugin|plugins|extensions remove|rm|disable|uninstall ~hookback`},
-	{actsAlone, `
+	{rule{"oversight", high, "It starts an agent that acts without asking for approval."}, `
 		* --dangerously-skip-permissions|--allow-dangerously-skip-permissions|--dangerously-bypass-approvals-and-sandbox|--dangerously-allow-all
 		* --skip-permissions-unsafe|--trust-all-tools|--allow-all-tools|--yolo
 		node|bun|deno|tsx ~/claude --settings|--setting-sources|--bare|--safe-mode
@@ -52,13 +52,11 @@ var ruleTable = []tableRow{
 		agent --force
 		cursor-agent -f|--force`},
 	{changesHub, `
-		unset|set|setx|env -u|--unset|-gx|-x|-e HOOKBACK_…
-		unset|setx|set HOOKBACK_…
-		launchctl|systemctl setenv|unsetenv|set-environment|unset-environment|import-environment HOOKBACK_…`},
+		unset|set|setx|launchctl|systemctl ~HOOKBACK_
+		env -u|--unset ~HOOKBACK_`},
 	{changesHooks, `
-		unset|setx =CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|OPENCODE_CONFIG_DIR
-		env -u|--unset =CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|OPENCODE_CONFIG_DIR`},
-	{talksToPort, `
+		unset|setx|env =CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|OPENCODE_CONFIG_DIR`},
+	{rule{"oversight", medium, "It talks directly to port 4000, where the hub listens by default."}, `
 		nc|ncat|netcat|socat|telnet|openssl|websocat|wscat =4000|~:4000 !-z`},
 	{stopsPort, `
 		fuser -k|--kill ~4000/tcp

@@ -45,10 +45,7 @@ func (inv *invocation) searchPattern() int {
 	if inv.name != "grep" && inv.name != "rg" && inv.name != "sed" && inv.name != "awk" {
 		return -1
 	}
-	words := []string{inv.name}
-	for i := range inv.args {
-		words = append(words, inv.args[i].Text)
-	}
+	words := append([]string{inv.name}, call.Texts(inv.args)...)
 	if programs.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
 		return -1
 	}

@@ -143,7 +143,8 @@ func commandName(c *call.Command) string {
 func downloads(c *call.Command) bool {
 	for i := range c.Words {
 		switch name := strings.ToLower(programName(c.Words[i].Text, call.POSIX)); name {
-		case "curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "aria2c", "http", "https", "fetch", "nc", "ncat":
+		case "curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "aria2c", "http", "https", "fetch",
+			"nc", "ncat", "netcat", "socat", "telnet", "websocat", "wscat":
 			return true
 		case "sudo", "doas", "env", "timeout", "time", "nice", "command", "exec":
 		default:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -169,22 +170,16 @@ func checkStrings(text []byte) error {
 // blank are characters without a shape that Unicode does not class as invisible.
 const blank = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 
-// maxMarks is the number of combining marks that a letter has in the languages that use the most.
-const maxMarks = 4
+// manyMarks are more combining marks than a letter has in any language, which are drawn over the lines above.
+var manyMarks = regexp.MustCompile(`\pM{5}`)
 
 // isPlain reports whether a person sees every character of text.
 func isPlain(text string) bool {
-	if !utf8.ValidString(text) {
+	if !utf8.ValidString(text) || manyMarks.MatchString(text) {
 		return false
 	}
-	marks := 0
 	for _, r := range text {
-		if marks++; !unicode.Is(unicode.M, r) {
-			marks = 0
-		}
 		switch {
-		case marks > maxMarks: // that are drawn over the lines above
-			return false
 		case r == ' ' || r == '\n' || r == '\t':
 		case r == utf8.RuneError, !unicode.IsGraphic(r), unicode.IsSpace(r), unicode.Is(unicode.Zs, r),
 			unicode.Is(unicode.Variation_Selector, r), strings.ContainsRune(blank, r):

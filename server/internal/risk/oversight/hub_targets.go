@@ -70,8 +70,9 @@ func IsPath(dir, p string) bool {
 		return false
 	}
 	p = resolve(dir, p)
+	isPattern := strings.ContainsAny(p, "*?[")
 	return slices.ContainsFunc(hookFiles, func(end string) bool {
-		return strings.HasSuffix(p, end) || strings.Count(end, "/") > 1 && matchesEnd(p, end)
+		return strings.HasSuffix(p, end) || isPattern && strings.Count(end, "/") > 1 && matchesEnd(p, end)
 	}) ||
 		slices.ContainsFunc(hookFolders, func(folder string) bool { return strings.Contains(p, folder) })
 }
@@ -82,20 +83,14 @@ var classPattern = regexp.MustCompile(`\[\[:[^\]]*\]+`)
 // matchesEnd reports whether a pattern of paths, as a shell reads it, matches the end of a path in a hidden
 // directory. Of other directories too many patterns would match, such as */*.json.
 func matchesEnd(pattern, end string) bool {
-	if !strings.HasPrefix(end, "/.") || !strings.ContainsAny(pattern, "*?[") {
+	parts := strings.Split(pattern, "/")
+	first := len(parts) - strings.Count(end, "/")
+	if first < 0 || end[1] != '.' || !strings.HasPrefix(parts[first], ".") {
 		return false
 	}
-	want := strings.Split(end[1:], "/")
-	got := strings.Split(strings.ReplaceAll(classPattern.ReplaceAllString(pattern, "?"), "[!", "[^"), "/")
-	if got = got[max(0, len(got)-len(want)):]; len(got) < len(want) {
-		return false
-	}
-	for i := range want {
-		if ok, _ := path.Match(got[i], want[i]); !ok || want[i][0] == '.' && !strings.HasPrefix(got[i], ".") {
-			return false
-		}
-	}
-	return true
+	last := classPattern.ReplaceAllString(strings.Join(parts[first:], "/"), "?")
+	ok, _ := path.Match(strings.ReplaceAll(last, "[!", "[^"), end[1:])
+	return ok
 }
 
 // IsProgramFile reports whether a path is an installed program of Hookback, which hooks run.
