@@ -119,8 +119,14 @@ func runQuietly(t *testing.T, dir, file string, args []string) {
 	defer cancel()
 	c := exec.CommandContext(ctx, file, args...) //nolint:gosec // the calls of the table
 	c.Dir = dir
-	c.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".."), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	c.Env = append(withoutGit(), "HOME="+filepath.Join(dir, ".."), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	_ = c.Run() // many samples are no valid values: a call that fails changes nothing either
+}
+
+// withoutGit returns the environment without the variables of git. In a git hook or a rebase they name the repository
+// of whoever runs the tests, and the commands here would write to it.
+func withoutGit() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 }
 
 func testRepository(t *testing.T) string {
@@ -135,7 +141,7 @@ func testRepository(t *testing.T) string {
 	}
 	for _, line := range []string{"init -q", "add -A", "-c user.name=x -c user.email=x commit -q -m x", "tag v1", "status"} {
 		c := exec.CommandContext(t.Context(), "git", strings.Fields(line)...) //nolint:gosec // fixed words
-		c.Dir = dir
+		c.Dir, c.Env = dir, withoutGit()
 		out, err := c.CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
