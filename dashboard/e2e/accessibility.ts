@@ -15,6 +15,8 @@ async function runAxe(page: Page, rule?: string): Promise<string[]> {
       const { violations } = await run(document, {
         runOnly: only ? { type: 'rule', values: [only] } : { type: 'tag', values },
         resultTypes: ['violations'],
+        preload: false, // of style sheets, which only experimental rules read
+        iframes: false, // no page has any
       })
       return violations.flatMap((v) =>
         v.nodes.map((n) => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`),
