@@ -7,16 +7,28 @@ import "strings"
 const AnyServer = "*"
 
 // NameFor returns a common name for a comparison with the pattern of a rule that asks or denies: the
-// server of the pattern replaces AnyServer, because the call may be for that server. A rule that
-// allows is compared with the name itself.
+// server of the pattern replaces AnyServer, and a name that VS Code cut to 13 characters, because the call
+// may be for that server. A rule that allows is compared with the name itself.
 func NameFor(name, pattern string) string {
-	tool, isAny := strings.CutPrefix(name, mcpPrefix+AnyServer+"__")
+	own, tool, _ := strings.Cut(strings.TrimPrefix(name, mcpPrefix), "__")
 	rest, isMCP := strings.CutPrefix(pattern, mcpPrefix)
 	server, _, hasTool := strings.Cut(rest, "__")
-	if !isAny || !isMCP || !hasTool || server == "" {
+	isCut := len(own) == 13 && strings.HasPrefix(PlainName(server), PlainName(own))
+	if !strings.HasPrefix(name, mcpPrefix) || own != AnyServer && !isCut || !isMCP || !hasTool || server == "" {
 		return name
 	}
 	return mcpPrefix + server + "__" + tool
+}
+
+// PlainName returns the name of an MCP tool, or a pattern for it, with _ for what some agents replace by _
+// in the names of servers.
+func PlainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(".-/:@ ", r) {
+			return '_'
+		}
+		return r
+	}, strings.ToLower(name))
 }
 
 const mcpPrefix = "mcp__"

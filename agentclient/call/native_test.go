@@ -319,6 +319,8 @@ func TestNameFor(t *testing.T) {
 		{"mcp__*__delete_issue", "mcp__*delete*", "mcp__*__delete_issue"},
 		{"mcp__*__delete_issue", "Bash", "mcp__*__delete_issue"},
 		{"mcp__github__delete_issue", "mcp__linear__delete_*", "mcp__github__delete_issue"},
+		{"mcp__github-mcp-se__get", "mcp__github-mcp-server__*", "mcp__github-mcp-server__get"},
+		{"mcp__github-mcp__get", "mcp__github-mcp-server__*", "mcp__github-mcp__get"},
 	} {
 		require.Equal(t, test.want, call.NameFor(test.name, test.pattern), test.pattern)
 	}

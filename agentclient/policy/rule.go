@@ -38,7 +38,10 @@ func (r *rule) appliesTo(c *Call) bool {
 // appliesToReading reports whether a rule that asks or denies is about another name that the tool may
 // have. A rule that allows must be about the name that the agent sent, or the one that its adapter knows.
 func (r *rule) appliesToReading(c *callArguments) bool {
-	matches := func(name string) bool { return r.glob.match(call.NameFor(name, r.tool)) }
+	matches := func(name string) bool {
+		name = call.NameFor(name, r.tool)
+		return r.glob.match(name) || strings.HasPrefix(name, "mcp__") && newGlob(call.PlainName(r.tool), true).match(call.PlainName(name))
+	}
 	return r.effect != Allow && slices.ContainsFunc(c.reading().Names, matches)
 }
 
