@@ -93,7 +93,13 @@ func (c *Call) addNames(name string) tool {
 	if t.args["*"] != "mcp" {
 		if names := mcpNames(c.Agent, name); len(names) > 0 {
 			c.addName(names...)
-			return tool{}
+			if strings.HasPrefix(name, mcpPrefix) {
+				t = toolOf(name[strings.LastIndex(name, "__")+2:])
+			}
+			if t.args["input"] != "typed" && t.args["*"] != "hidden" {
+				t.args = nil
+			}
+			return tool{args: t.args}
 		}
 	}
 	if t.common == "" {
@@ -264,12 +270,16 @@ func (r reader) member(m Member, at string) {
 }
 
 // containers are names of arguments that may have arguments as JSON text.
-const containers = "parameters params input toolinput toolargs mcptoolarguments requests"
+const containers = "operations parameters params input toolinput toolargs mcptoolarguments requests"
 
 // nested reads the objects in a value whose name has no meaning.
 func (r reader) nested(v *Value, at string) {
 	switch {
 	case v.kind == ObjectKind:
+		if names := v.named(callNames...); len(names) == 1 && len(v.named(callArguments...)) == 1 && toolOf(names[0].literal).known {
+			r.calls(v, at)
+			return
+		}
 		dir := r.call.Dir
 		r.object(v, at)
 		r.call.Dir = dir
@@ -293,7 +303,7 @@ func looksLikePath(text string) bool {
 	plain := strings.ReplaceAll(text, `\`, "/")
 	isHidden := text[0] == '.' && (text[1] >= 'a' && text[1] <= 'z' || text[1] >= 'A' && text[1] <= 'Z')
 	return volumeOf(plain) != "" || isHidden || strings.HasPrefix(plain, "./") || strings.HasPrefix(plain, "../") ||
-		strings.HasPrefix(plain, "**/")
+		strings.HasPrefix(plain, "**/") || strings.HasPrefix(plain, "*.")
 }
 
 // paths adds the paths of an argument: a text, a list, or objects with paths.

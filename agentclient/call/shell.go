@@ -389,7 +389,7 @@ func (l *line) addFile(w Word, op FileOp) {
 
 // joinDir returns p as an absolute path if that is known.
 func joinDir(dir, p string) string {
-	if dir == "" || path.IsAbs(p) || p == "" || p[0] == '~' {
+	if dir == "" || volumeOf(p) != "" || p == "" || p[0] == '~' {
 		return p
 	}
 	return path.Join(dir, p)

@@ -17,7 +17,8 @@ import (
 // name), or call (it calls the tool that its arguments name). The argument - is a text in place of the
 // arguments, or an item of a list in place of them.
 const toolTable = `
-Bash execute_bash sh zsh developer__shell        | Bash | sh | patterns=lines
+Bash sh zsh developer__shell                     | Bash | sh | patterns=lines
+execute_bash control_bash_process                | Bash | sh | path=dir
 Monitor                                          | Bash | -  |
 shell shell_command exec_command local_shell container.exec Execute terminal unified_exec powershell_or_bash beforeShellExecution
                                                  | Bash | -  | patterns=lines shell=hidden code=hidden read=read write=write
@@ -25,14 +26,16 @@ run_shell_command run_command execute_command run_in_terminal run_terminal_cmd r
                                                  | Bash | -  | directory=dir dir_path=dir read=read write=write
 run_commands                                     | Bash | -  | args=operands -=lines
 PowerShell pwsh                                  | Bash | powershell |
+execute_pwsh control_pwsh_process                | Bash | powershell | path=dir
 execute_cmd cmd command_prompt                   | Bash | cmd |
 write_bash                                       | Bash | sh | input=typed
 write_powershell                                 | Bash | powershell | input=typed
-write_stdin                                      | Bash | -  | chars=typed input=typed
+write_stdin write_shell_stdin pty_write interact_with_process send_keys
+                                                 | Bash | -  | chars=typed input=typed data=typed keys=typed
 send_command_input manage_task                   | Bash | -  | input=typed
-send_to_terminal                                 | Bash | -  | command=typed
+send_to_terminal                                 | Bash | -  | command=typed text=typed
 create_and_run_task                              | Bash | -  | workspace_folder=tasks args=operands
-run_task run_vscode_command run_notebook_cell runTests run_tests use_aws aws workflow js_repl exec
+run_task run_vscode_command run_notebook_cell runTests run_tests use_aws aws workflow js_repl exec REPL execute_code
                                                  | -    | use | *=hidden args=data script=data
 
 Read view view_file view_code_item view_file_outline read_code read_file read_files image_read cat open_file NotebookRead view_image
@@ -50,7 +53,7 @@ multi_replace_string multi_replace_string_in_file replace_file_content multi_rep
 lsp_rename lsp_replace_symbol
                                                  | Edit | write | command=data patterns=pattern diff=data patch=data
 str_replace_editor str_replace_based_edit_tool   | Edit | write | command=mode
-apply_patch patch                                | Edit | write | command=patch cmd=patch input=patch patch=patch patch_text=patch diff=patch patterns=pattern -=patch
+apply_patch patch git_apply_patch                | Edit | write | command=patch cmd=patch input=patch patch=patch patch_text=patch diff=patch patterns=pattern -=patch
 Delete delete_file rm                            | -    | delete |
 mkdir create_directory download                  | -    | write |
 memory                                           | -    | write | command=mode
@@ -59,7 +62,7 @@ LS list list_dir list_directory list_files list_code_definition_names read_proje
                                                  | -    | list | *=here patterns=pattern
 Glob find_by_name file_search find_files glob_file_search
                                                  | -    | list | *=here pattern=pattern patterns=pattern query=pattern glob_pattern=pattern
-Grep rg grep_search search_file_content search_files search_in_file find_text_in_files search_codebase codebase_search search
+Grep rg grep_search grep_files search_file_content search_files search_in_file find_text_in_files search_codebase codebase_search search
 SemanticSearch lsp_references lsp_definition lsp_call_hierarchy
                                                  | -    | read | *=here glob=pattern include=pattern include_pattern=pattern includes=pattern file_pattern=pattern glob_pattern=pattern
 external_directory                               | -    | use  | patterns=pattern
@@ -89,8 +92,8 @@ send_message send_input AskUserQuestion          | -    | -  | to=data metadata=
 // places are the arguments in which an agent's own tools are told where they work. A tool ignores
 // another agent's name for it.
 var places = map[string]struct{ command, search string }{
-	"claude-code": {"", "path"}, "codex": {"workdir", "dir_path"}, "copilot": {"", "path paths"}, "gemini": {"dir_path", "dir_path"},
-	"cursor": {"working_directory cwd", "path target_directory target_directories"}, "qwen": {"directory", "path"},
+	"claude-code": {"", "path"}, "codex": {"workdir", "dir_path path"}, "copilot": {"", "path paths"}, "gemini": {"dir_path", "dir_path"},
+	"cursor": {"working_directory cwd", "path target_directory target_directories relative_workspace_path"}, "qwen": {"directory", "path"},
 	"opencode": {"workdir", "path"}, "crush": {"working_dir", "path"}, "windsurf": {"cwd", ""}, "cline": {"", "path"},
 	"antigravity": {"Cwd", "DirectoryPath SearchDirectory SearchPath TargetDirectories AbsolutePath"},
 	"droid":       {"", "path folder directory_path"}, "kiro": {"", "path"},
@@ -107,13 +110,13 @@ func KnownAgent(agent string) string {
 // argumentTable is the meaning of arguments by name, for all tools. Of several names with one meaning the
 // first is the most specific one.
 const argumentTable = `
-command: command cmd commandline shellcommand bashcommand script
+command: command cmd commandline cmdline shellcommand bashcommand script bash program executable
 lines: commands
 words: args argv arguments
 env: env envs environment environmentvariables envvars
 dir: cwd workdir workingdirectory workingdir
 file: filepath path absolutepath targetfile notebookpath file filename paths files filepaths filenames targetnotebook fileuri imagepath imagepaths
-file: relativepath fullpath sourcepath targetpath destinationpath pathinproject inputfile outputfile filepathlist fileurl location document resource
+file: relativepath relativeworkspacepath fullpath sourcepath targetpath destinationpath pathinproject inputfile outputfile filepathlist fileurl location document resource
 file: sourcefile destinationfile destfile frompath topath localpath remotepath filespec attachment attachments doc documentpath
 file: source src from directory directories directorypath dirpath dir folder folderpath searchpath searchdirectory targetdirectory
 file: targetdirectories repositorypath projectpath workspacefolder
@@ -198,7 +201,11 @@ func (t tool) kindOf(name string) string {
 	if kind, ok := t.args[name]; ok {
 		return kind
 	}
-	return argumentKinds()[name]
+	kind := argumentKinds()[name]
+	if isPath := strings.HasSuffix(name, "path") || strings.HasSuffix(name, "file"); kind == "" && isPath && !t.known && name != "xpath" && name != "profile" {
+		return "file"
+	}
+	return kind
 }
 
 // modes is what a tool does with its file by the value of an argument such as command or mode.

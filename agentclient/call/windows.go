@@ -1,8 +1,10 @@
 package call
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/policy/programs"
@@ -56,6 +58,9 @@ func (r *windowsReader) next(c byte) {
 			r.pos++
 			op = map[byte]Operator{'&': And, '|': Or}[c]
 		} else if c == '&' && isPS && !r.started && len(r.words) == 0 {
+			if strings.HasPrefix(strings.TrimLeft(text[r.pos:], " "), "(") {
+				r.unread(r.span(r.pos-1, r.pos), "the program is known only at run time")
+			}
 			return // the call operator
 		} else if c == '&' && !isPS {
 			op = Sequence
@@ -63,6 +68,9 @@ func (r *windowsReader) next(c byte) {
 		r.endCommand(op)
 	case c == '(' || c == ')' || isPS && (c == '{' || c == '}'):
 		r.endCommand(Sequence)
+	case isPS && c == '<' && strings.HasPrefix(text[r.pos:], "#"):
+		r.skipTo("#>")
+		r.pos = min(r.pos+2, len(text))
 	case c == '<' || c == '>':
 		r.redirect(c)
 	case isPS && c == '#' && !r.started:
@@ -162,6 +170,13 @@ func (r *windowsReader) quoted(quote byte) {
 func (r *windowsReader) variable() {
 	r.word.Dynamic, r.word.Splits = true, true
 	r.add(Expansion)
+	if end := r.pos; r.word.IsQuoted && strings.HasPrefix(r.line.text[end:], "(") {
+		for depth := 0; end < len(r.line.text) && (depth > 0 || end == r.pos); end++ {
+			depth += strings.Count(r.line.text[end:end+1], "(") - strings.Count(r.line.text[end:end+1], ")")
+		}
+		r.scriptIn(r.shell, r.line.text[r.pos:end], r.word, &Command{index: r.by})
+		r.pos = end
+	}
 }
 
 func (r *windowsReader) redirect(c byte) {
@@ -230,6 +245,7 @@ func (r *windowsReader) addWindows(cmd Command) {
 	}
 	name := programs.ProgramName(program.Text, true)
 	rest := cmd.Words[1:]
+	r.windowsFiles(name, &cmd)
 	if slices.Contains([]string{"cd", "chdir", "pushd", "set-location", "sl"}, name) {
 		r.changeDir("cd", &cmd)
 	}
@@ -287,5 +303,33 @@ func (l *line) scriptIn(sh Shell, text string, w Word, by *Command) {
 		inner.read(RunBy)
 	default:
 		inner.readWindows(sh, RunBy)
+	}
+}
+
+// windowsOperands are the programs of PowerShell and cmd.exe whose operands are files.
+var windowsOperands = sync.OnceValue(func() map[string]string {
+	return namesByKind(`
+read: get-content gc cat type select-string sls import-csv import-clixml get-filehash format-hex more findstr fc invoke-item ii
+write: set-content sc add-content ac out-file new-item ni clear-content clc tee-object export-csv export-clixml md mkdir
+delete: remove-item ri rm rmdir rd del erase
+move: move-item mi mv move rename-item rni ren
+use: copy-item cpi cp copy xcopy robocopy get-item gi test-path
+list: get-childitem gci ls dir tree
+`)
+})
+
+// windowsFiles adds the files in the words of a command: all but options for a program that is known, and
+// else what looks like a file.
+func (r *windowsReader) windowsFiles(name string, cmd *Command) {
+	op, isKnown := windowsOperands()[name]
+	for i, w := range cmd.Words {
+		text := strings.ReplaceAll(w.Text, `\`, "/")
+		isFile := looksLikePath(text) || isKnown && i > 0 && text != ""
+		if isText := name == "echo" || name == "write-output" || name == "write-host" || strings.HasPrefix(text, "-"); isText || !isFile || i == 0 && !w.IsQuoted {
+			continue
+		}
+		for file := range strings.SplitSeq(text, ",") {
+			r.addFile(Word{Text: file, Span: w.Span}, cmp.Or(FileOp(op), UseFile))
+		}
 	}
 }
