@@ -59,6 +59,8 @@ func TestReadLine_Commands(t *testing.T) {
 		"echo 'rm x' | ssh h":                 {"echo rm x", "| ssh h", "run by rm x", "run by h"},
 		"export A=1; git commit -m 'Fix `x`'": {"export A=1", "; git commit -m Fix `x`"},
 		"$HOME/bin/x ~/y":                     {"~/bin/x ~/y"},
+		`$'\x{72}m' x`:                        {"rm x"},
+		"ls\r\nrm x\r\n":                      {"ls", "; rm x"},
 	} {
 		c := call.ReadLine(line, call.POSIX)
 		require.Equal(t, want, commandsOf(c), line)
@@ -106,6 +108,15 @@ func TestReadLine_Unread(t *testing.T) {
 		"(echo -n r; echo m x) | sh":           "the output of another command",
 		"()a":                                  "a function has no name",
 		"x!=[a]/../run":                        "may be a variable or a program",
+		"ls # a\\\nrm x":                       "a comment ends with a backslash",
+		"echo \\\r\nrm x":                      "line breaks in different ways",
+		"x=\recho rm x":                        "line breaks in different ways",
+		"cat <<E\r\nE\n: '\nE\r\nrm x\n: '":    "line breaks in different ways",
+		"$\\\n'rm' x":                          "line breaks in different ways",
+		"echo >&'a$(rm x)'":                    "the name of a file twice",
+		"x &>y rm z":                           "sh takes &> for the end",
+		"coproc 2>&1 rm x":                     "begins with a redirect",
+		"echo rm x > >(sh)":                    "known only at run time",
 		strings.Repeat("env -a ", 9_000) + "x": "too often",
 	} {
 		c := call.ReadLine(line, call.POSIX)

@@ -101,9 +101,18 @@ func (l *line) read(before Operator) {
 	case strings.ContainsRune(l.text, 0):
 		l.unread(l.at, "the command contains the character U+0000")
 		return
+	case isMisread(l.text):
+		l.unread(l.at, "shells read its line breaks in different ways")
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(l.text), "")
+	joins := strings.Contains(l.text, "\\\n")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(joins)).Parse(strings.NewReader(l.text), "")
 	if file != nil {
+		syntax.Walk(file, func(n syntax.Node) bool {
+			if comment, ok := n.(*syntax.Comment); ok && strings.HasSuffix(comment.Text, "\\\n") { // bash does not join it with the next line
+				l.unread(l.spanOf(comment), "a comment ends with a backslash")
+			}
+			return joins
+		})
 		l.findVariables(file)
 		l.statements(file.Stmts, before) // also those before an error, which bash has already run
 	}
@@ -118,6 +127,14 @@ func (l *line) read(before Operator) {
 	if l.quotesCode && l.namesIndex && l.evaluates {
 		l.unread(l.at, "a quoted substitution may be evaluated as arithmetic")
 	}
+}
+
+// isMisread reports whether the parser reads line breaks in a text in another way than bash: it removes a
+// carriage return before a line feed, takes others for blanks, and $\⏎'x' for '$x'.
+func isMisread(text string) bool {
+	plain := strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Contains(text, "$\\\n") || strings.Contains(plain, "\r") || strings.Contains(text, "\\\r") ||
+		len(plain) < len(text) && strings.Contains(text, "<<")
 }
 
 // nesting returns an upper limit of how deep a text nests.
@@ -285,6 +302,9 @@ func (l *line) compound(cmd syntax.Command, before Operator) {
 		if cmd.Name != nil {
 			l.unread(l.spanOf(cmd), "a coprocess has a name, which some shells run")
 		}
+		if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && isNumber(call.Args[0].Lit()) {
+			l.unread(l.spanOf(cmd), "a coprocess begins with a redirect") // 2> is no word
+		}
 		l.stdin = input{kind: unknownInput}
 		l.statement(cmd.Stmt, before)
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
@@ -364,6 +384,9 @@ func (l *line) redirects(s *syntax.Stmt) (all []Redirect) {
 		if r.Hdoc != nil || r.Op == syntax.WordHdoc {
 			continue
 		}
+		if (r.Op == syntax.DplOut || r.Op == syntax.DplIn) && strings.ContainsAny(w.Text, "$`") {
+			l.unread(w.Span, "bash expands the name of a file twice")
+		}
 		if op := redirectOps[r.Op]; op != "" && !isDescriptor(r.Op, w.Text) {
 			l.addFile(w, op)
 		}
@@ -402,6 +425,11 @@ func (l *line) call(s *syntax.Stmt, call *syntax.CallExpr, redirects []Redirect,
 		cmd.Assignments = append(cmd.Assignments, l.assignment(a))
 	}
 	l.know(call, cmd.Assignments)
+	for _, r := range s.Redirs {
+		if n := len(call.Args); n > 0 && (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && call.Args[n-1].End().After(r.End()) {
+			l.unread(cmd.Span, "sh takes &> for the end of a command")
+		}
+	}
 	for _, w := range call.Args {
 		cmd.Words = append(cmd.Words, l.words(w)...)
 	}

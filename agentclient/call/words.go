@@ -159,7 +159,12 @@ func (b *wordBuilder) part(part syntax.WordPart, isFirst, isQuoted bool) {
 		b.expand(isQuoted)
 	case *syntax.ProcSubst:
 		b.word.IsProcess = true
+		outer := b.stdin
+		if p.Op == syntax.CmdOut {
+			b.stdin = input{kind: unknownInput}
+		}
 		b.nested(p.Stmts)
+		b.stdin = outer
 		b.expand(true)
 	case *syntax.ArithmExp:
 		b.word.Vars = append(b.word.Vars, Var{Name: "(("})
@@ -297,6 +302,9 @@ func decodeANSI(s string) (text string, isEscaped bool) {
 			}
 			continue
 		}
+		if hasBrace := s[i] == 'x' && from < len(s) && s[from] == '{'; hasBrace { // \x{72}
+			from, digits = from+1, 8
+		}
 		to := from
 		for to < len(s) && to < from+digits && isDigitOf(s[to], base) {
 			to++
@@ -314,7 +322,9 @@ func decodeANSI(s string) (text string, isEscaped bool) {
 			b.WriteByte(byte(n))
 		}
 		isEscaped = isEscaped || n >= ' ' && n < 0x7f
-		i = to - 1
+		if i = to - 1; digits == 8 && s[from-1] == '{' && to < len(s) && s[to] == '}' {
+			i = to
+		}
 	}
 	return b.String(), isEscaped
 }

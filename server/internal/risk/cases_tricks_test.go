@@ -65,6 +65,7 @@ var obfuscationCases = []commandCase{
 	}},
 	{"echo a\rrm b", []string{
 		"high hidden_text: \r",
+		"medium unreadable: echo a\rrm b",
 	}},
 	{"gсc main.c", []string{
 		"high look_alike: gсc",
