@@ -60,6 +60,8 @@ func TestReadLine_Commands(t *testing.T) {
 		"export A=1; git commit -m 'Fix `x`'": {"export A=1", "; git commit -m Fix `x`"},
 		"$HOME/bin/x ~/y":                     {"~/bin/x ~/y"},
 		`$'\x{72}m' x`:                        {"rm x"},
+		"command -v rm":                       {"command -v rm"},
+		"sudo grep 'rm x' y":                  {"sudo grep rm x y", "run by grep rm x y"},
 		"ls\r\nrm x\r\n":                      {"ls", "; rm x"},
 	} {
 		c := call.ReadLine(line, call.POSIX)

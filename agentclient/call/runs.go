@@ -24,9 +24,10 @@ const (
  npm:1 pnpm:1 bun:1 go:1 cargo:1 dotnet:1 bundle:1 mise:1 asdf:1 conda:1 mamba:1 poetry:1 pipenv:1 uv:1 rye:1 hatch:1 pdm:1 pipx:1 nix:1 stack:1 cabal:1
  wsl wine winpty runas prlimit choom uname26 i386 x86_64 start-stop-daemon daemonize daemon dbus-run-session dbus-launch systemd-cat numactl
  cgexec faketime:1 torsocks torify tsocks proxychains proxychains4 cpulimit schedtool sem env_parallel sg:1 runcon:1 machinectl:2 ssh-agent xvfb-run
+ gh:2 minikube:1 colima:1 limactl:2 flatpak:2 launchctl:2 tsh:2
  gdb lldb rr git:2 coreutils uutils ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 pdsh clush et parallel-ssh `
 	// joiners run all their operands as one line.
-	joiners = " ssh rsh watch parallel sem env_parallel sg autossh adb concurrently wsl pdsh clush et pssh parallel-ssh "
+	joiners = " ssh rsh watch parallel sem env_parallel autossh adb concurrently wsl pdsh clush et pssh parallel-ssh "
 	// evaluators are builtins that evaluate the index of a variable in their words.
 	evaluators = " unset read mapfile readarray getopts wait let "
 )
@@ -126,7 +127,8 @@ const maxDir = 4096
 const codeBuiltins = " mapfile readarray compgen complete hash history bind enable fc "
 
 // codeVariables are parts of the names of variables that programs run, such as GIT_SSH_COMMAND and PS4.
-var codeVariables = []string{"COMMAND", "EDITOR", "PAGER", "OPTIONS", "LESSOPEN", "_SSH", "WRAPPER", "CONFIG_VALUE", "RSYNC_RSH", "_SHELL", "FLAGS"}
+var codeVariables = []string{"COMMAND", "EDITOR", "PAGER", "OPTIONS", "LESSOPEN", "_SSH", "WRAPPER", "CONFIG_VALUE", "CONFIG_PARAMETERS", "_RSH", "_SHELL", "FLAGS",
+	"VISUAL", "ASKPASS", "EXTERNAL_DIFF", "BROWSER", "LESSCLOSE", "PERL5DB", "VIMINIT", "EXINIT", "DEFAULT_OPTS", "BASH_FUNC", "FUNCTIONS[", "ALIASES["}
 
 // variables adds the code in variables that a shell or a program runs.
 func (l *line) variables(cmd *Command) {
@@ -175,6 +177,10 @@ func (l *line) runs(name string, cmd *Command) {
 	}
 	switch {
 	case isShell(name) && l.runsShell(name, cmd):
+		if has(otherShells, name) { // fish --command='…'
+			l.options(name, cmd)
+		}
+	case name == "command" && programs.HasOption(texts(cmd.Words[:min(2, len(cmd.Words))]), "v", "V"): // only tells where a program is
 	case name == "source" || name == ".":
 		if len(words) > 0 && words[0].Dynamic {
 			l.unread(words[0].Span, "a shell runs text that is known only at run time")
@@ -185,7 +191,8 @@ func (l *line) runs(name string, cmd *Command) {
 		if words = afterDashes(words); len(words) > 0 {
 			l.script(words[0], cmd)
 		}
-	case name == "apply_patch" || name == "applypatch":
+	case name == "apply_patch" || name == "applypatch",
+		l.stdin.kind == hereInput && (name == "patch" || name == "git" && len(words) > 0 && words[0].Text == "apply"):
 		l.patches(cmd)
 	case name == "alias":
 		for _, w := range words {
@@ -199,18 +206,16 @@ func (l *line) runs(name string, cmd *Command) {
 	case (name == "powershell" || name == "pwsh" || name == "cmd") && l.runsScript(name, cmd):
 	case name == "su":
 		for i, w := range words {
-			if text, ok := strings.CutPrefix(w.Text, "--command="); ok {
-				l.scriptText(text, w, cmd)
-			} else if i > 0 && has(" -c --command --session-command ", words[i-1].Text) {
+			if i > 0 && has(" -c --command --session-command ", words[i-1].Text) {
 				l.script(w, cmd)
 			}
 		}
 		l.input(cmd)
+		l.options(name, cmd) // su -c'…'
 	case name == "eval":
 		l.joined(afterDashes(words), cmd)
 	case name == "xargs":
 		l.xargs(cmd)
-		l.options(name, cmd)
 	case has(" newgrp at batch ", name):
 		l.input(cmd)
 		l.options(name, cmd)
@@ -222,13 +227,21 @@ func (l *line) runs(name string, cmd *Command) {
 		if (name == "ssh" || name == "rsh") && operandCount(words) <= 1 {
 			l.input(cmd) // of the shell on the host
 		}
-		l.wrapped(skip, cmd)
+		if l.wrapped(skip, cmd) && programs.IsPlainWrapper(name) {
+			return
+		}
 		_, effect := programs.ExecutingOption(texts(cmd.Words))
 		if effect == programs.Executes || !has(joiners, name) { // whose words were read
 			l.options(name, cmd)
 		}
 	default:
 		l.options(name, cmd)
+		for i, w := range words[:max(0, len(words)-1)] { // of a program that no table knows
+			if isShell(programs.ProgramName(w.Text, false)) && strings.HasPrefix(words[i+1].Text, "-") && !programs.IsKnown(name) {
+				l.command(words[i:], cmd)
+				break
+			}
+		}
 	}
 }
 
@@ -253,7 +266,7 @@ func afterDashes(words []Word) []Word {
 // patches reads the patch in the argument or the input of apply_patch.
 func (l *line) patches(cmd *Command) {
 	switch {
-	case len(cmd.Words) > 1:
+	case len(cmd.Words) > 1 && l.stdin.kind != hereInput:
 		l.c.readPatch(cmd.Words[len(cmd.Words)-1].Text, cmd.Words[len(cmd.Words)-1].Span)
 	case l.stdin.kind == hereInput:
 		l.c.readPatch(l.stdin.script.Text, l.stdin.script.Span)
@@ -407,8 +420,8 @@ func join(words []Word) (line Word) {
 }
 
 // wrapped reads the command in the operands of another. Where an option may take the next word as its
-// value, both readings count.
-func (l *line) wrapped(skip int, cmd *Command) {
+// value, both readings count. It reports whether one word is certainly the command.
+func (l *line) wrapped(skip int, cmd *Command) bool {
 	name, afterOption := cmd.name(), false
 	for i := 1; i < len(cmd.Words); i++ {
 		w := cmd.Words[i]
@@ -429,20 +442,21 @@ func (l *line) wrapped(skip int, cmd *Command) {
 		case mayBeOperand && (w.Dynamic || w.Pattern):
 		case has(joiners, name):
 			if !l.mayWrap(cmd.Words[i:]) {
-				return
+				return false
 			}
 			l.joined(cmd.Words[i:], cmd)
 		default:
 			l.command(cmd.Words[i:], cmd)
 		}
 		if !mayBeOperand {
-			return
+			return true
 		}
 		if !afterOption {
 			skip--
 		}
 		afterOption = false
 	}
+	return false
 }
 
 func isAssignment(text string) bool {
@@ -481,6 +495,9 @@ func (l *line) found(cmd *Command) {
 
 // isFilter reports whether all scripts in a command of sed or awk only filter text, and so run no program.
 func isFilter(cmd *Command) bool {
+	if slices.Contains(texts(cmd.Words), "json.tool") { // of Python
+		return true
+	}
 	isEach := func(is func(text string) bool) bool {
 		return !slices.ContainsFunc(cmd.Words[1:], func(w Word) bool {
 			return (w.Dynamic || strings.ContainsAny(w.Text, " \t\n;&|()!")) && !is(w.Text) || strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--f")
@@ -498,6 +515,16 @@ func isFilter(cmd *Command) bool {
 	return false
 }
 
+// isSQL reports whether a text for a database client is SQL that runs no program.
+func isSQL(client, text string) bool {
+	return has(" psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client ", client) && !sqlProgram().MatchString(text)
+}
+
+// sqlProgram matches SQL that may run a program, and commands of the clients.
+var sqlProgram = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)[\\\x00]|^\s*[.:!]|program|system|shell|edit|load|exec|source|xp_|script|pager|tee`)
+})
+
 // sedFilter matches scripts of s/a/b/ and of commands such as /a/p. Its regular expressions have no
 // delimiter in brackets, where programs differ about the end.
 var sedFilter = sync.OnceValue(func() *regexp.Regexp {
@@ -510,7 +537,7 @@ var sedFilter = sync.OnceValue(func() *regexp.Regexp {
 		replaces += "|" + quoted + expression(d) + quoted + strings.ReplaceAll(`(?:[^\x00\\\nD]|\\[^\n])*`, "D", d) + quoted
 	}
 	address := `(?:[0-9]+|\$|/` + expression("/") + `/)`
-	command := `(?:` + address + `(?:,` + address + `)?)?\s*!?\s*(?:[pdqDPgGhHxnN=]|s(?:` + replaces[1:] + `)[gpiI0-9]*)`
+	command := `(?:` + address + `(?:,(?:[+~][0-9]+|` + address + `))?)?\s*!?\s*(?:[pdqDPgGhHxnN=]|s(?:` + replaces[1:] + `)[gpiI0-9]*)`
 	return regexp.MustCompile(`^\s*` + command + `(?:\s*[;\n]\s*` + command + `)*\s*;?\s*$`)
 })
 
@@ -518,28 +545,28 @@ var sedFilter = sync.OnceValue(func() *regexp.Regexp {
 // what its words say, as an interpreter. Other words with more than a name in them are text.
 func (l *line) options(name string, cmd *Command) {
 	all := texts(cmd.Words)
-	_, effect := programs.ExecutingOption(all)
+	option, effect := programs.ExecutingOption(all)
 	runs := effect == programs.Executes || programs.RunsCode(all) || name == "git" && slices.Contains(all, "config")
 	runs = runs && (effect == programs.Executes || !isFilter(cmd))
-	isCode := func(text string) bool { return strings.ContainsAny(text, " \t\n;&|()!") }
+	isCode := func(text string) bool { return strings.ContainsAny(text, " \t\n;&|()!\"'`") }
+	// names: the option has a program, as in --pre=rm and --pre rm.
+	names := effect == programs.Executes && !strings.HasPrefix(option, "--git-dir") && !strings.HasPrefix(option, "--exec-path")
 	for i, w := range cmd.Words[1:] {
 		switch text := w.Text; {
+		case name == "git" && strings.HasPrefix(strings.ToLower(text), "alias."):
+			l.c.Scripts = append(l.c.Scripts, Script{name, "git " + strings.Join(all[i+1:], " "), w.Span})
 		case runs && (cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e") && w.Dynamic && strings.Trim(text, Expansion+" ;\n") == "":
 			l.unread(w.Span, "it runs code that is known only at run time")
 		case !runs && w.IsQuoted && isCode(text):
 			l.c.Texts = append(l.c.Texts, w.Span)
-		case runs && isCode(text):
+		case runs && isCode(text) && !isSQL(name, text), names && (text == option || cmd.Words[i].Text == option && !strings.Contains(option, "=")):
 			l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
+		case runs && w.IsProcess:
+			l.outputScripts(name, w.Subs)
 		}
 	}
 	if runs && l.stdin.kind == pipeInput {
-		for i := l.stdin.from; i < l.stdin.to; i++ {
-			for _, w := range l.c.Commands[i].Words {
-				if isCode(w.Text) {
-					l.c.Scripts = append(l.c.Scripts, Script{name, w.Text, w.Span})
-				}
-			}
-		}
+		l.outputScripts(name, Range{l.stdin.from, l.stdin.to})
 	}
 	if name == "socat" && runs || has(" nc ncat netcat ", name) && programs.HasOption(all, "e", "c", "exec", "sh-exec", "lua-exec") ||
 		slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, "--config-env") }) {
@@ -547,10 +574,26 @@ func (l *line) options(name string, cmd *Command) {
 	}
 	for i := range cmd.Redirects {
 		if r := &cmd.Redirects[i]; strings.HasPrefix(r.Op, "<<") {
-			if runs {
+			if runs && !isSQL(name, r.Target.Text) {
 				l.c.Scripts = append(l.c.Scripts, Script{name, r.Target.Text, r.Target.Span})
 			} else {
 				l.c.Texts = append(l.c.Texts, r.Target.Span)
+			}
+		}
+	}
+}
+
+// outputScripts adds the texts that commands may write, which a program runs.
+func (l *line) outputScripts(name string, writers Range) {
+	for _, writer := range l.c.Commands[writers.From:writers.To] {
+		all := slices.Clone(writer.Words)
+		for i := range writer.Redirects {
+			all = append(all, writer.Redirects[i].Target)
+		}
+		for _, w := range all {
+			text := strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(w.Text)
+			if strings.ContainsAny(text, " \t\n;&|()!\"'`") && !isSQL(name, text) {
+				l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
 			}
 		}
 	}

@@ -20,10 +20,12 @@ type writtenFile struct {
 
 // interpreters run a file that is one of their operands, or their input.
 const interpreters = " python node deno ruby perl php lua luajit R Rscript julia groovy scala kotlin swift tclsh wish expect java elixir osascript " +
-	"ts-node tsx esno bun go cargo dotnet pytest make gmake just psql mysql sqlite3 gdb lldb at crontab vim vi ed ex emacs powershell pwsh "
+	"ts-node tsx esno bun go cargo dotnet pytest make gmake just psql mysql sqlite3 gdb lldb at crontab awk gawk mawk sed gsed systemctl vim vi ed ex emacs powershell pwsh "
 
 // impliedFiles are the files that a program runs without an operand.
 var impliedFiles = map[string]string{
+	"task": "Taskfile.yml Taskfile.yaml", "rake": "Rakefile", "pip": "setup.py", "cmake": "CMakeLists.txt", "direnv": ".envrc", "foreman": "Procfile",
+	"vite": "vite.config.*", "vitest": "*.config.*", "webpack": "webpack.config.*", "jest": "jest.config.*", "eslint": "eslint.config.* .eslintrc.*",
 	"make": "Makefile makefile GNUmakefile", "gmake": "Makefile GNUmakefile", "just": "justfile", "npm": "package.json", "pnpm": "package.json",
 	"yarn": "package.json", "bun": "package.json", "pytest": "conftest.py", "cargo": "build.rs",
 	"git": "pre-commit commit-msg prepare-commit-msg post-commit pre-push post-checkout post-merge pre-rebase post-rewrite config .gitconfig",
@@ -43,16 +45,18 @@ func (l *line) writes(name string, cmd *Command) {
 	}
 	operands, _, _ := operandsOf(cmd.Words[1:])
 	switch {
-	case name == "tee":
+	case name == "tee" || name == "sponge":
 		text, known := l.inputText()
 		for _, w := range operands {
 			l.write(w, text, known)
 		}
-	case name == "curl" || name == "wget":
+	case name == "curl" || name == "wget" || name == "sort":
 		for _, w := range cmd.Words[1:] {
 			w.Text = strings.TrimPrefix(strings.TrimPrefix(w.Text, "-o"), "-O")
 			l.write(w, Word{}, false)
 		}
+	case name == "npm" && len(cmd.Words) > 2 && cmd.Words[1].Text == "pkg":
+		l.write(Word{Text: "package.json"}, join(cmd.Words[2:]), true)
 	case name == "find":
 		for i, w := range cmd.Words[1:] {
 			if strings.HasPrefix(cmd.Words[i].Text, "-fprint") {
@@ -78,7 +82,10 @@ func (l *line) writes(name string, cmd *Command) {
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789-") == "" }
 
 func (l *line) copies(from, to Word) {
-	if f := l.written(to); f != nil && path.Base(from.Text) != path.Base(to.Text) {
+	if from.Text == "" || from.Text == "/dev/stdin" || from.Text == "-" {
+		text, known := l.inputText()
+		l.write(to, text, known)
+	} else if f := l.written(to); f != nil && path.Base(from.Text) != path.Base(to.Text) {
 		if f.source = from; !strings.Contains(from.Text, "/") {
 			f.source.Text = "./" + from.Text
 		}
@@ -130,14 +137,18 @@ func (l *line) runsFiles(name string, cmd *Command) {
 		l.runsFile(program, program, cmd)
 	}
 	for implied := range strings.FieldsSeq(impliedFiles[name]) {
-		l.runsFile(Word{Text: implied, Span: program.Span}, program, cmd)
+		l.runsFile(Word{Text: implied, Pattern: strings.Contains(implied, "*"), Span: program.Span}, program, cmd)
 	}
 	if !has(interpreters, name) || name == "go" && !programs.RunsCode(texts(cmd.Words)) {
 		return
 	}
+	if name == "go" {
+		l.runsFile(Word{Text: "*.go", Pattern: true, Span: program.Span}, program, cmd)
+	}
 	for _, w := range cmd.Words[1:] {
 		l.runsFile(w, program, cmd)
-		if w.Text += ".py"; name == "python" { // -m
+		if suffix := map[string]string{"python": ".py", "systemctl": ".service"}[name]; suffix != "" { // python -m
+			w.Text += suffix
 			l.runsFile(w, program, cmd)
 		}
 	}

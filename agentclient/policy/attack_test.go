@@ -54,6 +54,28 @@ func TestRunsCondition_IgnoresText(t *testing.T) {
 	}
 }
 
+// Each line of the corpus may run git push.
+func TestRunsCondition_SeesHiddenSubcommands(t *testing.T) {
+	t.Parallel()
+	p := mustParsePolicy(t, `{"rules": [{"tool": "*", "when": {"command": {"runs": "git push"}}, "then": "deny"}]}`)
+	lines, calls := corpus(t, "pushes.txt")
+	for i, c := range calls {
+		require.NotEmpty(t, p.Evaluate(c).Effect, lines[i])
+	}
+}
+
+// Each line of the corpus mentions rm or git push and runs neither.
+func TestRunsCondition_IgnoresMentions(t *testing.T) {
+	t.Parallel()
+	p := mustParsePolicy(t, `{"rules": [
+		{"tool": "*", "when": {"command": {"runs": "rm"}}, "then": "deny"},
+		{"tool": "*", "when": {"command": {"runs": "git push"}}, "then": "deny"}]}`)
+	lines, calls := corpus(t, "mentions.txt")
+	for i, c := range calls {
+		require.Empty(t, p.Evaluate(c).Effect, "%s: %s", lines[i], p.Evaluate(c).Reason)
+	}
+}
+
 // Each line of the corpus touches .env.
 func TestFileCondition_SeesEveryForm(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 		fits, err := path.Match(name, t.program)
 		switch {
 		case strings.EqualFold(name, t.program):
-		case words[0].Pattern && (fits || err != nil):
+		case words[0].Pattern && words[0].Text != "[" && (fits || err != nil):
 		case c.Commands[i].Shell != call.POSIX && strings.EqualFold(t.program, deletes[strings.ToLower(name)]):
 		default:
 			if best == NoMatch && t.mayRunBy(name, words) {
@@ -58,7 +58,8 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 	}
 	for _, s := range c.Scripts {
 		isAttached := s.Program == "sed" || strings.HasPrefix(s.Text, "-") // 1erm x, -I'rm x'
-		if containsWord(s.Text, t.program) || isAttached && strings.Contains(strings.ToLower(s.Text), strings.ToLower(t.program)) {
+		isOther := s.Program == "git" && t.program == "git" && len(t.subcommands) > 0 && !containsWord(s.Text, t.subcommands[0])
+		if containsWord(s.Text, t.program) && !isOther || isAttached && strings.Contains(strings.ToLower(s.Text), strings.ToLower(t.program)) {
 			return Indeterminate, fmt.Sprintf("%s runs code that names %s", s.Program, t.program)
 		}
 	}
@@ -71,7 +72,10 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 // mayRunBy reports whether the words of a program that no table knows may be the command of the test. The
 // tables are asked last: a hook starts for each call and would parse them.
 func (t *runsTest) mayRunBy(name string, words []call.Word) bool {
-	mayRun := func() bool { return !programs.IsKnown(name) || programs.RunsCode([]string{name}) }
+	if programs.IsPlainWrapper(name) || name != "" && name[0] >= '0' && name[0] <= '9' { // 5 of timeout 5
+		return false // the command that it runs is in the reading
+	}
+	mayRun := func() bool { return !programs.IsKnown(name) || programs.RunsCode(call.Texts(words)) }
 	for i := 1; i < len(words); i++ {
 		if i > 4096 {
 			return mayRun()
@@ -111,15 +115,12 @@ func containsWord(text, word string) bool {
 
 // matchOptions tests the words after the program.
 func (t *runsTest) matchOptions(words []call.Word, windows bool) Verdict {
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = w.Text
-	}
 	for i, s := range t.subcommands {
-		if !hasSubcommand(all, s, i) {
+		if !hasSubcommand(words, s, i) {
 			return NoMatch
 		}
 	}
+	all := call.Texts(words)
 	if len(t.options) == 0 || t.hasOption(all, windows) {
 		return Match
 	}
@@ -138,15 +139,19 @@ func (t *runsTest) matchOptions(words []call.Word, windows bool) Verdict {
 	return NoMatch
 }
 
-// hasSubcommand reports whether the words have a subcommand, or one that is known only at run time in
+// hasSubcommand reports whether the words have a subcommand, or a word that may become it at run time, in
 // the place of operand n. A word after an option may be its value.
-func hasSubcommand(words []string, subcommand string, n int) bool {
+func hasSubcommand(words []call.Word, subcommand string, n int) bool {
 	operands := 0
+	mayBe := func(w call.Word) bool {
+		fits, _ := path.Match(strings.ToLower(strings.ReplaceAll(w.Text, call.Expansion, "*")), strings.ToLower(subcommand))
+		return fits && (w.Pattern || w.Dynamic)
+	}
 	for i, w := range words {
 		switch {
-		case operands <= n && (strings.EqualFold(w, subcommand) || strings.HasPrefix(w, call.Expansion)):
+		case operands <= n && (strings.EqualFold(w.Text, subcommand) || strings.HasPrefix(w.Text, call.Expansion) || mayBe(w)):
 			return true
-		case !strings.HasPrefix(w, "-") && (i == 0 || !strings.HasPrefix(words[i-1], "-")):
+		case !strings.HasPrefix(w.Text, "-") && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")):
 			operands++
 		}
 	}

@@ -1,6 +1,9 @@
 package programs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // codePrograms are the programs whose operands are code or name code, with the subcommands for which
 // that is so. A line without subcommands holds for every call.
@@ -10,6 +13,8 @@ const codeTable = `
 sh|bash|zsh|dash|ksh|fish|ash|csh|tcsh|busybox|toybox|powershell|pwsh|cmd|wsl
 rbash|mksh|lksh|oksh|loksh|pdksh|posh|yash|hush|osh|sash|bash-static|elvish|nu|xonsh|rc|es|ion|oil|ysh|murex|newgrp|guile|racket|sbcl|ecl|clisp|raku|socat
 python|node|deno|ruby|perl|php|lua|luajit|R|Rscript|julia|groovy|scala|kotlin|swift|tclsh|wish|expect|java|jshell|ghci|runghc|elixir|iex|erl|osascript|mono
+nodejs|pypy|ipython|micropython|jython|bb|clojure|clj|qjs|gjs|ocaml|crystal|nim|mlr|maxima|sage|tex|latex|pdflatex|xelatex|lualatex
+hyperfine|sbatch|srun|watchman|watchman-make|chokidar|onchange|xterm|konsole|gnome-terminal|alacritty|plink|dbclient|tsh|ftp|sftp|lftp
 awk|gawk|mawk|nawk|sed|gsed|dc|m4|gnuplot|octave|ed|ex|vi|vim|nvim|view|emacs|gdb|lldb|irb|pry|ts-node|tsx|esno
 psql|mysql|mariadb|sqlite3|duckdb|sqlcmd|clickhouse-client|mongo|mongosh|redis-cli|valkey-cli
 env|xargs|parallel|sudo|doas|pkexec|run0|gsudo|runas|su|runuser|nohup|setsid|nice|ionice|chrt|taskset|timeout|gtimeout|time|stdbuf|unbuffer|caffeinate|chronic
@@ -18,7 +23,13 @@ prlimit|choom|uname26|i386|x86_64|start-stop-daemon|daemonize|daemon|dbus-run-se
 parallel-ssh|proxychains|proxychains4|cpulimit|schedtool|sem|env_parallel|sg|runcon|ssh-agent|xvfb-run|winpty|rr|coreutils|uutils|ld.so|ld-linux.so.2|ld-linux-x86-64.so.2
 ld-linux-aarch64.so.1|clush|et
 machinectl shell
-aws ssm
+aws ssm|ecs
+az vm|ssh|container
+gh alias|codespace|cs|extension
+minikube|colima|limactl ssh|shell
+flatpak|snap run
+sops exec-env|exec-file
+launchctl submit
 gcloud compute ssh
 setarch|linux32|linux64|catchsegv|rlwrap|dotenv|cross-env|concurrently|aws-vault|chamber|op|doppler|direnv
 eval|exec|command|builtin|source|.|trap|start|open|xdg-open|coproc|alias
@@ -27,12 +38,14 @@ npx|bunx|pnpx|uvx|tox|nox|make|gmake|nmake|ninja|just|task|rake|ant|gradle|gradl
 at|batch|crontab|schtasks|rundll32|regsvr32|mshta|wscript|cscript|wmic|msbuild|installutil|forfiles|invoke-expression|invoke-command|icm|start-process|saps|nmap
 npm|pnpm|bun run|run-script|exec|x|dlx|create|init|explore
 docker|podman|nerdctl run|exec
-docker|podman compose|container run|exec
+docker|podman|nerdctl compose|container run|exec
+podman unshare|machine
+ctr task|tasks|t exec
 docker-compose|podman-compose run|exec
-kubectl|oc run|exec|debug
+kubectl|oc run|exec|debug|rsh
 crictl|ctr|lxc|multipass exec
 vagrant|fly|flyctl|heroku|gcloud ssh
-heroku run
+heroku run|run:detached
 git submodule foreach
 git bisect run
 git filter-branch
@@ -52,13 +65,25 @@ busctl|dbus-send|gdbus call
 // noWrappers are programs that run none of their operands, without a line in another table: builtins,
 // readers and writers of files, package managers, and programs whose subcommands have names of programs.
 const noWrappers = ` cd echo printf set unset export alias hash type which whereis man whatis apropos info tldr kill killall pkill pidof service rc-service
- launchctl rm rmdir mv cp ln rename install unlink shred touch mkdir mktemp mkfifo tee truncate chmod chown chgrp setfacl dd cpio rsync scp gzip gunzip xz bzip2
+ rm rmdir mv cp ln rename install unlink shred touch mkdir mktemp mkfifo tee truncate chmod chown chgrp setfacl dd cpio rsync scp gzip gunzip xz bzip2
  nano code subl open xdg-open apk dnf yum pacman snap choco winget scoop zypper emerge port nix-env gem composer pyenv rbenv nvm fnm volta rustup sdk
+ locate ldd nm objdump readelf otool codesign lsof fuser terragrunt vercel pass rem :: select-string write-output write-host
  aws gsutil az rclone s3cmd s5cmd mc dvc hdfs hadoop ipfs svn hg jj `
 
 // IsKnown reports whether a table has the program, so that it runs operands only if RunsCode says so.
 func IsKnown(program string) bool {
-	return strings.Contains(noWrappers, " "+program+" ") || HasOptionTable(program) || harmlessPrograms.has(program)
+	return slices.Contains(strings.Fields(noWrappers), program) || HasOptionTable(program) ||
+		harmlessPrograms.has(program) || codePrograms.has(program)
+}
+
+// plainWrappers run the command in their operands, and nothing else that their words say.
+const plainWrappers = ` sudo doas pkexec run0 gsudo nohup setsid nice ionice chrt taskset timeout gtimeout time stdbuf unbuffer caffeinate chronic env xargs strace ltrace
+ exec command builtin prlimit choom setarch setpriv unshare nsenter chroot torsocks torify proxychains proxychains4 cpulimit faketime systemd-cat numactl `
+
+// IsPlainWrapper reports whether a program only runs the command in its operands, so that its other words are
+// text.
+func IsPlainWrapper(program string) bool {
+	return slices.Contains(strings.Fields(plainWrappers), program)
 }
 
 // optionTable lists options that execute a program or load code beyond the purpose of their program,
@@ -79,6 +104,7 @@ git init : --template
 git difftool : -x --extcmd values=tg
 git send-email : --sendmail-cmd --smtp-server --to-cmd --cc-cmd
 git bisect : --term-new
+git instaweb : --httpd
 git filter-branch : --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup
 git merge-file|bundle : writes --output
 hg : --config --cwd --repository -R
@@ -113,6 +139,7 @@ wget : --use-askpass --config -e --execute values=oaiBtOTwQPUlARDIX
 kubectl|oc|helm : --kubeconfig
 helm : --post-renderer
 docker|podman : --config
+docker|podman|nerdctl run|create|exec : --entrypoint
 docker build : --allow
 npm|pnpm|npx : --script-shell --node-options --userconfig --globalconfig --git --shell
 pip : --global-option --install-option --build-option

@@ -25,6 +25,9 @@ func ProgramName(word string, windows bool) string {
 		word = strings.ToLower(strings.ReplaceAll(word, `\`, "/"))
 	}
 	name := strings.TrimSuffix(path.Base(word), ".exe")
+	if len(name) > 1 && (name[0] == '=' || windows && name[0] == '@') { // =rm of zsh, @del of cmd.exe
+		name = name[1:]
+	}
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".cmd"), ".bat")
 	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
 		return "python"
@@ -49,7 +52,8 @@ func RunsCode(words []string) bool {
 		return false
 	}
 	name := ProgramName(words[0], false)
-	if runsCode(name, words) {
+	plain := strings.TrimRight(name, "0123456789.-") // ruby3.1
+	if runsCode(name, words) || len(plain) > 1 && plain != name && runsCode(plain, words) {
 		return true
 	}
 	lower := ProgramName(words[0], true) // a Windows program
