@@ -19,6 +19,7 @@ type Call struct {
 	Lines     []Line    // the command lines, as the call has them
 	Commands  []Command // every simple command that can run, in order, nested ones after the command that runs them
 	Files     []File    // every path that the call reads, writes, deletes, moves or lists
+	MayBe     []File    // what Files may be instead, if it is not certain where a command runs, and paths in Scripts
 	Hosts     []Host    // every host that the call contacts
 	Scripts   []Script  // code in a language that is not read, such as Python's
 	Texts     []Span    // text that no program runs: bodies of here-documents, arguments that are data

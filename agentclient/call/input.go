@@ -38,6 +38,7 @@ func (l *line) xargs(cmd *Command) {
 	if len(words) == 0 { // echo
 		return
 	}
+	l.likelyFiles("", &Command{Words: append([]Word{{}}, l.inputWords(cmd)...)})
 	if mark == "" {
 		words = append(words, l.inputWords(cmd)...)
 	}

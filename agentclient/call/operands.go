@@ -1,6 +1,7 @@
 package call
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,6 +51,9 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		l.addFile(w, op)
 	}
 	if skips && len(operands) > 0 {
+		if all := texts(cmd.Words); slices.Contains(all, "-f") || slices.Contains(all, "--file") { // which has the pattern
+			l.addMayBe(l.dir, operands[0], ReadFile)
+		}
 		operands = operands[1:]
 	}
 	for i, w := range operands {
@@ -68,7 +72,7 @@ func (l *line) operandFiles(name string, cmd *Command) {
 const textOperands = " cd echo printf test [ [[ export alias set unset "
 
 // wrappersWithFiles are wrappers whose options name files.
-const wrappersWithFiles = " docker podman nerdctl docker-compose podman-compose kubectl oc npx go cargo "
+const wrappersWithFiles = " ssh dotenv docker podman nerdctl docker-compose podman-compose kubectl oc npx go cargo "
 
 // likelyFiles adds the words of another program that look like files: with a slash, or the name of a
 // hidden file. @name is a file of curl and others.
@@ -76,19 +80,33 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 	if _, wraps := operandsBefore(name); wraps && programs.RunsCode(texts(cmd.Words)) && !has(wrappersWithFiles, name) {
 		return // the command that it runs has them
 	}
-	if has(textOperands, name) {
+	if has(textOperands, name) && !(l.inWord && (name == "echo" || name == "printf")) {
 		return
 	}
+	isStart := name == "find"
 	for i, w := range cmd.Words[1:] {
 		text := w.Text
+		if isStart = isStart && !strings.HasPrefix(text, "-") && text != "(" && text != "!"; isStart {
+			l.addFile(w, ListFile)
+			continue
+		}
 		if _, value, ok := strings.Cut(text, "="); ok {
 			text = value
 		}
-		text = strings.TrimPrefix(text, "@")
+		if len(text) > 2 && text[0] == '-' && text[1] != '-' && strings.IndexByte("@./~", text[2]) >= 0 { // -d@file, -I../x
+			text = text[2:]
+		}
+		text = strings.TrimPrefix(strings.TrimPrefix(text, "@"), "file://")
+		if before, _, ok := strings.Cut(text, ":"); ok && has(wrappersWithFiles, name) && strings.HasPrefix(before, "/") { // a volume
+			l.addFile(Word{Text: before, Span: w.Span}, UseFile)
+		}
+		if name == "find" && i > 0 && has(" -name -iname -path -ipath -wholename ", cmd.Words[i].Text) {
+			l.addMayBe(l.dir, w, ListFile)
+		}
 		if _, file, ok := strings.Cut(text, ":"); ok && name == "git" {
 			text = file // of a revision
 		}
-		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e")
+		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e" && name != "dotenv")
 		isHidden := len(text) > 1 && text[0] == '.' && text[1] != '.' && text[1] != '/'
 		if isMessage || strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || !isHidden && !strings.Contains(text, "/") {
 			continue

@@ -71,6 +71,9 @@ func (c *Call) EachSpan(fn func(*Span)) {
 	for i := range c.Files {
 		fn(&c.Files[i].Span)
 	}
+	for i := range c.MayBe {
+		fn(&c.MayBe[i].Span)
+	}
 	for i := range c.Hosts {
 		fn(&c.Hosts[i].Span)
 	}

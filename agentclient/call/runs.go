@@ -102,11 +102,39 @@ func (l *line) add(cmd Command) {
 	if has(codeRunners, name) || has(setters, name) {
 		clear(l.values) // the name may be the value of a variable, unlike those that were counted
 	}
+	dir, dirs := l.dir, l.dirs
+	isElsewhere := l.dirOption(name, &cmd)
 	l.operandFiles(name, &cmd)
 	l.changeDir(name, &cmd)
 	l.writes(name, &cmd)
 	l.runsFiles(name, &cmd)
 	l.runs(name, &cmd)
+	if isElsewhere {
+		l.dir, l.dirs = dir, dirs
+	}
+}
+
+// dirOptions are the options that tell a program where to work.
+var dirOptions = map[string]string{
+	"git": " -C ", "env": " -C --chdir ", "sudo": " -D --chdir ", "make": " -C --directory ", "gmake": " -C --directory ", "tar": " -C --directory ",
+	"go": " -C ", "ninja": " -C ", "cargo": " -C ", "pnpm": " -C --dir ", "npm": " --prefix ", "yarn": " --cwd ", "bun": " --cwd ", "uv": " --directory ",
+}
+
+// dirOption changes to the directory in an option of a program. It reports whether there is one.
+func (l *line) dirOption(name string, cmd *Command) (found bool) {
+	for i, w := range cmd.Words[1:] {
+		option, to, isAttached := strings.Cut(w.Text, "=")
+		if !isAttached && i+2 < len(cmd.Words) {
+			to = cmd.Words[i+2].Text
+		}
+		if has(dirOptions[name], option) {
+			if name == "tar" { // the files before it are here
+				l.mayBeIn(l.dir)
+			}
+			l.dir, found = joinDir(l.dir, to), true
+		}
+	}
+	return found
 }
 
 // hasKnownName reports whether the last part of the path of a program is known, as in "$GOPATH/bin/x".
@@ -149,16 +177,23 @@ func (l *line) variables(cmd *Command) {
 
 // changeDir follows cd.
 func (l *line) changeDir(name string, cmd *Command) {
+	if words := texts(cmd.Words); (name == "builtin" || name == "command") && len(words) > 1 && has(" cd pushd popd ", words[1]) {
+		name, cmd = words[1], &Command{Words: cmd.Words[1:], Before: cmd.Before}
+	}
 	if name != "cd" && name != "pushd" && name != "popd" {
 		return
 	}
+	l.mayBeIn(l.dir)
 	to := ""
+	if name == "cd" && len(cmd.Words) == 1 {
+		to = "~"
+	}
 	for _, w := range cmd.Words[1:] {
 		if !w.Dynamic && !w.Pattern && !strings.HasPrefix(w.Text, "-") {
 			to = w.Text
 		}
 	}
-	if to == "" || cmd.Before == Or || cmd.Before == Pipe || l.dir == "" && !strings.HasPrefix(to, "/") {
+	if to == "" || cmd.Before == Or || cmd.Before == Pipe || l.dir == "" && volumeOf(to) == "" {
 		l.dir = ""
 		return
 	}
@@ -265,6 +300,9 @@ func afterDashes(words []Word) []Word {
 
 // patches reads the patch in the argument or the input of apply_patch.
 func (l *line) patches(cmd *Command) {
+	outer := l.c.Dir
+	l.c.Dir = l.dir
+	defer func() { l.c.Dir = outer }()
 	switch {
 	case len(cmd.Words) > 1 && l.stdin.kind != hereInput:
 		l.c.readPatch(cmd.Words[len(cmd.Words)-1].Text, cmd.Words[len(cmd.Words)-1].Span)
@@ -374,6 +412,10 @@ func (l *line) scriptText(text string, w Word, by *Command) {
 	}
 	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: max(l.depth, by.Depth) + 1, dir: l.dir, stdin: l.stdin, assigned: map[string]bool{}}
 	inner.read(RunBy)
+	if by.name() == "eval" && inner.dir != l.dir {
+		l.mayBeIn(l.dir)
+		l.dir = inner.dir
+	}
 }
 
 // name returns the program of a command, or "" if it has only assignments or redirects.

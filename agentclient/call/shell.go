@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -32,14 +33,16 @@ const Expansion = "\x00"
 
 // line reads one command line, or one script.
 type line struct {
-	c     *Call
-	text  string
-	at    Span // of the text; its length differs from text's where the script had quotes
-	depth int
-	by    int    // command that runs the line; -1: none
-	parts []part // of a line that is a list
-	dir   string
-	stdin input
+	c      *Call
+	text   string
+	at     Span // of the text; its length differs from text's where the script had quotes
+	depth  int
+	by     int    // command that runs the line; -1: none
+	parts  []part // of a line that is a list
+	dir    string
+	dirs   []string // where it may run instead, after a cd that may have failed or may not run
+	stdin  input
+	inWord bool // in a substitution, whose output becomes words
 	// assigned are the variables that it sets: $HOME is known unless it is one of them.
 	assigned map[string]bool
 	values   map[string]Word           // of variables that are known
@@ -197,7 +200,7 @@ func (l *line) spanOf(n syntax.Node) Span {
 // nested is the reading of what runs inside of the line.
 func (l *line) nested(stmts []*syntax.Stmt) {
 	inner := *l
-	inner.depth++
+	inner.depth, inner.inWord = inner.depth+1, true
 	if inner.depth > maxScripts+maxNesting {
 		l.unread(l.at, "the command is nested too deeply")
 		return
@@ -208,10 +211,12 @@ func (l *line) nested(stmts []*syntax.Stmt) {
 
 func (l *line) statements(stmts []*syntax.Stmt, before Operator) {
 	for _, s := range stmts {
+		dir := l.dir
 		l.statement(s, before)
 		before = Sequence
 		if s.Background || s.Coprocess || s.Disown {
 			before = Background
+			l.mayLeave(dir)
 			for i := len(l.c.Commands) - 1; i >= 0; i-- {
 				if l.c.Commands[i].By == l.by {
 					l.c.Commands[i].IsBackground = true
@@ -246,33 +251,49 @@ func (l *line) statement(s *syntax.Stmt, before Operator) {
 	}
 }
 
-// compound reads the commands inside of a compound command.
+// compound reads the commands inside of a compound command, which may not run or in a process of their own.
 func (l *line) compound(cmd syntax.Command, before Operator) {
+	dir, dirs := l.dir, l.dirs
+	l.inner(cmd, before)
+	switch cmd.(type) {
+	case *syntax.Subshell:
+		l.dir, l.dirs = dir, dirs
+	case *syntax.Block, *syntax.TimeClause, *syntax.BinaryCmd:
+	default:
+		l.mayLeave(dir)
+	}
+}
+
+func (l *line) inner(cmd syntax.Command, before Operator) {
 	switch cmd := cmd.(type) {
 	case *syntax.BinaryCmd:
-		from := len(l.c.Commands)
+		from, dir, dirs := len(l.c.Commands), l.dir, l.dirs
 		l.statement(cmd.X, before)
 		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
+			after := l.dirs
+			if cmd.Op == syntax.AndStmt && l.dir != "" {
+				l.dirs = dirs // a cd before it did not fail
+			}
 			l.statement(cmd.Y, map[syntax.BinCmdOperator]Operator{syntax.AndStmt: And, syntax.OrStmt: Or}[cmd.Op])
+			l.mayBeIn(after...)
 			return
 		}
+		l.mayLeave(dir)
 		outer := l.stdin
 		l.stdin = input{kind: pipeInput, from: from, to: len(l.c.Commands)}
 		l.statement(cmd.Y, Pipe)
 		l.stdin = outer
+		l.mayLeave(dir)
 	case *syntax.Block:
 		l.statements(cmd.Stmts, before)
 	case *syntax.Subshell:
-		dir := l.dir
 		l.statements(cmd.Stmts, before)
-		l.dir = dir
 	case *syntax.IfClause:
 		for clause := cmd; clause != nil; clause = clause.Else {
 			l.statements(clause.Cond, before)
 			l.statements(clause.Then, Sequence)
 			before = Sequence
 		}
-		l.dir = "" // one of its branches may have changed it
 	case *syntax.WhileClause:
 		l.statements(cmd.Cond, before)
 		l.statements(cmd.Do, Sequence)
@@ -288,7 +309,6 @@ func (l *line) compound(cmd syntax.Command, before Operator) {
 			}
 			l.statements(item.Stmts, before)
 		}
-		l.dir = ""
 	case *syntax.FuncDecl:
 		outer := l.stdin
 		l.stdin = input{kind: unknownInput} // that of its callers
@@ -405,8 +425,40 @@ func isDescriptor(op syntax.RedirOperator, target string) bool {
 }
 
 func (l *line) addFile(w Word, op FileOp) {
-	if len(l.c.Files) < maxCommands && w.Text != "" {
-		l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span})
+	if len(l.c.Files) >= maxCommands || w.Text == "" {
+		return
+	}
+	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span})
+	for _, dir := range l.dirs {
+		l.addMayBe(dir, w, op)
+	}
+}
+
+func (l *line) addMayBe(dir string, w Word, op FileOp) {
+	if len(l.c.MayBe) < maxCommands {
+		l.c.MayBe = append(l.c.MayBe, File{Path: joinDir(dir, w.Text), Op: op, Span: w.Span})
+	}
+}
+
+// mayBeIn adds directories in which the next commands may run.
+func (l *line) mayBeIn(dirs ...string) {
+	for _, dir := range dirs {
+		if dir == "" || slices.Contains(l.dirs, dir) {
+			continue
+		}
+		if l.dirs = append(slices.Clone(l.dirs), dir); len(l.dirs) > maxReadings {
+			l.unread(l.at, "it may run in too many directories")
+			l.dirs = nil
+		}
+	}
+}
+
+// mayLeave returns to a directory: the commands since then that left it may not run, or in a process of
+// their own.
+func (l *line) mayLeave(dir string) {
+	if l.dir != dir {
+		l.mayBeIn(l.dir)
+		l.dir = dir
 	}
 }
 

@@ -76,6 +76,20 @@ func TestRunsCondition_IgnoresMentions(t *testing.T) {
 	}
 }
 
+// Each line of the corpus has a glob, and after a tab a command that touches a file of it.
+func TestFileCondition_FollowsDirectories(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/directories.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		glob, command, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		p := mustParsePolicy(t, `{"rules": [{"tool": "*", "when": {"file": {"glob": "`+glob+`"}}, "then": "deny"}]}`)
+		c := bashCall(strings.ReplaceAll(command, "⏎", "\n"))
+		c.Dir = "/home/dev/shop"
+		require.NotEmpty(t, p.Evaluate(c).Effect, line)
+	}
+}
+
 // Each line of the corpus touches .env.
 func TestFileCondition_SeesEveryForm(t *testing.T) {
 	t.Parallel()

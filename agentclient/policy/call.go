@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,15 +100,14 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 	return values, ""
 }
 
-// files returns the paths of every file that the call touches, absolute and from its directory.
+// files returns the paths of every file that the call touches or may touch, absolute and from its directory.
 func (c *callArguments) files() (values []*Value) {
 	read := c.reading()
-	for _, f := range read.Files {
+	for _, f := range slices.Concat(read.Files, read.MayBe, scriptFiles(read)) {
 		if strings.HasSuffix(f.Path, call.Expansion) {
 			continue // a variable in an operand is compared with nothing: cat "$f" in a loop would ask all day
 		}
-		p := strings.ReplaceAll(f.Path, call.Expansion, "x")
-		for _, p := range append(namesOf(p), p) {
+		for _, p := range slices.Concat(namesOf(strings.ReplaceAll(f.Path, call.Expansion, "x")), spellings(f.Path, read.Dir)) {
 			values = append(values, call.NewText(p))
 			if relative, ok := strings.CutPrefix(p, strings.TrimSuffix(read.Dir, "/")+"/"); ok && read.Dir != "" {
 				values = append(values, call.NewText(relative))
@@ -115,6 +115,36 @@ func (c *callArguments) files() (values []*Value) {
 		}
 	}
 	return values
+}
+
+var homeDir = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root|[A-Za-z]:/Users/[^/]+)/`)
+
+// spellings returns a path as rules may name it: with an empty or another value of its variables, from the home
+// directory, without what Windows ignores at its end, and with a slash, because a directory has files.
+func spellings(p, dir string) []string {
+	plain := strings.ReplaceAll(p, call.Expansion, "")
+	name, _, _ := strings.Cut(strings.TrimPrefix(plain, "/proc/self/root"), "::$")
+	all := slices.Compact([]string{strings.ReplaceAll(p, call.Expansion, "x"), plain, strings.TrimRight(name, ". "), plain + "/"})
+	if home := homeDir.FindString(plain); home != "" {
+		return append(all, "~/"+plain[len(home):])
+	} else if home := homeDir.FindString(dir + "/"); home != "" && strings.HasPrefix(plain, "~/") {
+		return append(all, home+plain[2:])
+	}
+	return all
+}
+
+// scriptFiles returns the paths in code that is not read, such as that of python -c.
+func scriptFiles(read *call.Call) (files []call.File) {
+	isOther := func(r rune) bool { return strings.ContainsRune(" \t\n\"'`()[]{}<>,;=|&", r) }
+	for _, s := range read.Scripts {
+		for text := range strings.FieldsFuncSeq(s.Text, isOther) {
+			isHidden := len(text) > 2 && text[0] == '.' && text[1] >= 'a' && text[1] <= 'z'
+			if (isHidden || strings.Contains(text, "/")) && len(files) < 4096 {
+				files = append(files, call.File{Path: text}, call.File{Path: path.Join(read.Dir, text)})
+			}
+		}
+	}
+	return files
 }
 
 // namesOf returns names that a path with a pattern or with alternatives in braces stands for: without
