@@ -276,7 +276,8 @@ const containers = "operations parameters params input toolinput toolargs mcptoo
 func (r reader) nested(v *Value, at string) {
 	switch {
 	case v.kind == ObjectKind:
-		if names := v.named(callNames...); len(names) == 1 && len(v.named(callArguments...)) == 1 && toolOf(names[0].literal).known {
+		names, arguments := v.named(callNames...), v.named(callArguments...)
+		if len(names) == 1 && len(arguments) == 1 && arguments[0].kind == ObjectKind && toolOf(names[0].literal).known {
 			r.calls(v, at)
 			return
 		}

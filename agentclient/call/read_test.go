@@ -220,12 +220,20 @@ func TestReadLine_Windows(t *testing.T) {
 		{call.PowerShell, "if ($x) { rd y }", []string{"if", "; ◌x", "; rd y"}},
 		{call.PowerShell, "iex 'rd y'", []string{"iex rd y", "run by rd y"}},
 		{call.PowerShell, "Set-Content a @'\nrd y'\n'@", []string{"Set-Content a rd y'"}},
+		{call.PowerShell, "$x = rd y; $z=1", []string{"◌x", "; rd y", "; ◌z", "; 1"}},
+		{call.PowerShell, `npm x --a=b`, []string{"npm x --a=b"}},
+		{call.PowerShell, `$_.Length -gt 1; "a $(rd x) b"`, []string{"◌_.Length -gt 1", "; rd x", "; a ◌ b"}},
+		{call.PowerShell, `<# rd x #> ls`, []string{"ls"}},
+		{call.PowerShell, `Start-Process cmd -ArgumentList "/c rd x"`, []string{"Start-Process cmd -ArgumentList /c rd x", "run by cmd /c rd x", "run by rd x"}},
 		{call.Cmd, `rd /s /q build & del x`, []string{"rd /s /q build", "; del x"}},
 		{call.Cmd, `cmd /c "rd /s x"`, []string{"cmd /c rd /s x", "run by rd /s x"}},
 	} {
 		require.Equal(t, c.want, commandsOf(call.ReadLine(c.line, c.shell)), c.line)
 	}
-	for _, line := range []string{"powershell -enc AAAA", "& $x y", "echo ’a"} {
+	for _, line := range []string{
+		"powershell -enc AAAA", "& $x y", "echo ’a", "& $x", ". $x", "&('r'+'d') x", "'rd x' | iex", "$x | iex", "iex (gc x)", "$x.Invoke()",
+		"[scriptblock]::Create('rd x')", "New-Alias q rd; q x",
+	} {
 		require.NotEmpty(t, call.ReadLine(line, call.PowerShell).Unread, line)
 	}
 }

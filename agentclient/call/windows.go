@@ -24,6 +24,7 @@ type windowsReader struct {
 	before  Operator
 
 	redirects []Redirect
+	isCall    bool  // after the call operator &
 	piped     Range // commands that write to the next one
 }
 
@@ -61,7 +62,8 @@ func (r *windowsReader) next(c byte) {
 			if strings.HasPrefix(strings.TrimLeft(text[r.pos:], " "), "(") {
 				r.unread(r.span(r.pos-1, r.pos), "the program is known only at run time")
 			}
-			return // the call operator
+			r.isCall = true
+			return
 		} else if c == '&' && !isPS {
 			op = Sequence
 		}
@@ -73,6 +75,8 @@ func (r *windowsReader) next(c byte) {
 		r.pos = min(r.pos+2, len(text))
 	case c == '<' || c == '>':
 		r.redirect(c)
+	case isPS && c == '=' && r.isAssigned():
+		r.endCommand(Sequence)
 	case isPS && c == '#' && !r.started:
 		r.skipTo("\n")
 	case isPS && c == '@' && r.pos < len(text) && (text[r.pos] == '\'' || text[r.pos] == '"'):
@@ -93,6 +97,14 @@ func (r *windowsReader) next(c byte) {
 	default:
 		r.add(text[r.pos-1 : r.pos])
 	}
+}
+
+// isAssigned reports whether the statement has only a variable so far.
+func (r *windowsReader) isAssigned() bool {
+	if len(r.words) == 1 && !r.started {
+		return strings.HasPrefix(r.words[0].Text, Expansion) && !r.words[0].IsQuoted
+	}
+	return len(r.words) == 0 && strings.HasPrefix(r.text.String(), Expansion) && !r.word.IsQuoted
 }
 
 func (r *windowsReader) add(text string) {
@@ -226,7 +238,7 @@ func (r *windowsReader) endCommand(op Operator) {
 		cmd.By, cmd.index, cmd.Input = r.by, from, r.piped
 		r.addWindows(cmd)
 	}
-	r.words, r.redirects, r.before, r.piped = nil, nil, op, Range{}
+	r.words, r.redirects, r.isCall, r.before, r.piped = nil, nil, false, op, Range{}
 	if op == Pipe {
 		r.piped = Range{from, len(r.c.Commands)}
 	}
@@ -239,12 +251,19 @@ func (r *windowsReader) addWindows(cmd Command) {
 	}
 	r.c.Commands = append(r.c.Commands, cmd)
 	program := cmd.Words[0]
-	if program.Dynamic && !strings.HasPrefix(program.Text, Expansion) || program.Dynamic && len(cmd.Words) > 1 && cmd.Words[1].Text != "=" {
+	lower := strings.ToLower(program.Text)
+	isExpression := r.shell == PowerShell && !r.isCall && (program.IsQuoted || strings.HasPrefix(program.Text, Expansion))
+	rest := cmd.Words[1:]
+	switch {
+	case strings.Contains(lower, "scriptblock]") || strings.HasSuffix(lower, ".invoke"),
+		program.Dynamic && !isExpression, program.Text == "." && len(rest) > 0 && rest[0].Dynamic:
 		r.unread(program.Span, "the program is known only at run time")
+		return
+	case isExpression:
+		r.windowsFiles("", &cmd)
 		return
 	}
 	name := programs.ProgramName(program.Text, true)
-	rest := cmd.Words[1:]
 	r.windowsFiles(name, &cmd)
 	if slices.Contains([]string{"cd", "chdir", "pushd", "set-location", "sl"}, name) {
 		r.changeDir("cd", &cmd)
@@ -252,7 +271,12 @@ func (r *windowsReader) addWindows(cmd Command) {
 	switch name {
 	case "powershell", "pwsh", "cmd", "bash", "sh", "wsl":
 		r.runsScript(name, &cmd)
+	case "set-alias", "new-alias", "sal", "nal":
+		r.unread(cmd.Span, "a builtin gives its words another meaning")
 	case "invoke-expression", "iex":
+		if len(rest) == 0 {
+			r.unread(cmd.Span, "a shell runs text that is known only at run time")
+		}
 		for _, w := range rest {
 			if w.Dynamic {
 				r.unread(w.Span, "a shell runs text that is known only at run time")
@@ -261,9 +285,11 @@ func (r *windowsReader) addWindows(cmd Command) {
 			r.scriptIn(PowerShell, w.Text, w, &cmd)
 		}
 	case "start-process", "start", "saps", "runas":
+		rest = slices.DeleteFunc(slices.Clone(rest), func(w Word) bool { // -FilePath and -ArgumentList
+			return r.shell == PowerShell && (strings.HasPrefix(w.Text, "-F") || strings.HasPrefix(w.Text, "-A"))
+		})
 		if len(rest) > 0 {
-			cmd.Words, cmd.Before, cmd.Depth, cmd.By = rest, RunBy, r.depth+1, cmd.index
-			r.c.Commands = append(r.c.Commands, cmd)
+			r.scriptIn(r.shell, strings.Join(texts(rest), " "), rest[0], &cmd)
 		}
 	}
 }
