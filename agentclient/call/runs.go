@@ -262,10 +262,11 @@ func (l *line) runs(name string, cmd *Command) {
 		if (name == "ssh" || name == "rsh") && operandCount(words) <= 1 {
 			l.input(cmd) // of the shell on the host
 		}
-		if l.wrapped(skip, cmd) && programs.IsPlainWrapper(name) {
-			return
-		}
+		isCertain := l.wrapped(skip, cmd)
 		_, effect := programs.ExecutingOption(texts(cmd.Words))
+		if isCertain && (programs.IsPlainWrapper(name) || effect != programs.Executes && has(" docker podman nerdctl kubectl oc ", name)) {
+			return // its other words are text
+		}
 		if effect == programs.Executes || !has(joiners, name) { // whose words were read
 			l.options(name, cmd)
 		}
@@ -609,10 +610,17 @@ func (l *line) options(name string, cmd *Command) {
 	}
 	if runs && l.stdin.kind == pipeInput {
 		l.outputScripts(name, Range{l.stdin.from, l.stdin.to})
+		isAll := len(all) == 1 || all[1] == "-"
+		if _, known := l.inputText(); isAll && !known && has(" python node nodejs ruby perl php ", name) {
+			l.unread(cmd.Span, "%s runs the output of another command", name)
+		}
 	}
 	if name == "socat" && runs || has(" nc ncat netcat ", name) && programs.HasOption(all, "e", "c", "exec", "sh-exec", "lua-exec") ||
 		slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, "--config-env") }) {
 		l.unread(cmd.Span, "what it runs is known only at run time")
+	}
+	if len(cmd.Redirects) == 0 && runs && l.stdin.kind == hereInput && !isSQL(name, l.stdin.script.Text) { // of sudo python
+		l.c.Scripts = append(l.c.Scripts, Script{name, l.stdin.script.Text, l.stdin.script.Span})
 	}
 	for i := range cmd.Redirects {
 		if r := &cmd.Redirects[i]; strings.HasPrefix(r.Op, "<<") {

@@ -107,6 +107,9 @@ func (l *line) read(before Operator) {
 	case isMisread(l.text):
 		l.unread(l.at, "shells read its line breaks in different ways")
 	}
+	if rest := strings.TrimRight(l.text, `\`); (len(l.text)-len(rest))%2 == 1 {
+		l.text = l.text[:len(l.text)-1] + " " // bash drops it
+	}
 	joins := strings.Contains(l.text, "\\\n")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(joins)).Parse(strings.NewReader(l.text), "")
 	if file != nil {

@@ -136,6 +136,9 @@ func (l *line) runsFiles(name string, cmd *Command) {
 	if f := l.c.written[path.Base(program.Text)]; strings.Contains(program.Text, "/") || f != nil && (f.inPath || l.assigned["PATH"]) {
 		l.runsFile(program, program, cmd)
 	}
+	if name == "npm" && slices.Contains(texts(cmd.Words), "pkg") { // which changes its file
+		return
+	}
 	for implied := range strings.FieldsSeq(impliedFiles[name]) {
 		l.runsFile(Word{Text: implied, Pattern: strings.Contains(implied, "*"), Span: program.Span}, program, cmd)
 	}

@@ -50,7 +50,7 @@ git submodule foreach
 git bisect run
 git filter-branch
 go run|generate|tool
-cargo run|install|script
+cargo run|install|script|watch
 dotnet run|exec|script|fsi
 mix run|eval
 rails|artisan|bin/rails runner|console|tinker|r|c
@@ -67,7 +67,7 @@ busctl|dbus-send|gdbus call
 const noWrappers = ` cd echo printf set unset export alias hash type which whereis man whatis apropos info tldr kill killall pkill pidof service rc-service
  rm rmdir mv cp ln rename install unlink shred touch mkdir mktemp mkfifo tee truncate chmod chown chgrp setfacl dd cpio rsync scp gzip gunzip xz bzip2
  nano code subl open xdg-open apk dnf yum pacman snap choco winget scoop zypper emerge port nix-env gem composer pyenv rbenv nvm fnm volta rustup sdk
- locate ldd nm objdump readelf otool codesign lsof fuser terragrunt vercel pass rem :: select-string write-output write-host
+ help locate ldd nm objdump readelf otool codesign lsof fuser terragrunt vercel pass rem :: select-string write-output write-host
  aws gsutil az rclone s3cmd s5cmd mc dvc hdfs hadoop ipfs svn hg jj `
 
 // IsKnown reports whether a table has the program, so that it runs operands only if RunsCode says so.
