@@ -1,7 +1,6 @@
 package call
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -531,119 +530,6 @@ func (l *line) found(cmd *Command) {
 			}
 			if words := cmd.Words[min(from, len(cmd.Words)):min(i, len(cmd.Words))]; len(words) > 0 {
 				l.command(words, cmd)
-			}
-		}
-	}
-}
-
-// isFilter reports whether all scripts in a command of sed or awk only filter text, and so run no program.
-func isFilter(cmd *Command) bool {
-	if slices.Contains(texts(cmd.Words), "json.tool") { // of Python
-		return true
-	}
-	isEach := func(is func(text string) bool) bool {
-		return !slices.ContainsFunc(cmd.Words[1:], func(w Word) bool {
-			return (w.Dynamic || strings.ContainsAny(w.Text, " \t\n;&|()!")) && !is(w.Text) || strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--f")
-		})
-	}
-	switch name := cmd.name(); {
-	case has(" awk gawk mawk nawk ", name):
-		return isEach(func(text string) bool {
-			text = strings.ReplaceAll(text, "||", "")
-			return !strings.ContainsAny(text, "|@\x00") && !strings.Contains(text, "system") && !strings.Contains(text, "getline") && !strings.Contains(text, "load")
-		})
-	case has(" sed gsed ", name):
-		return isEach(sedFilter().MatchString)
-	}
-	return false
-}
-
-// isSQL reports whether a text for a database client is SQL that runs no program.
-func isSQL(client, text string) bool {
-	return has(" psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client ", client) && !sqlProgram().MatchString(text)
-}
-
-// sqlProgram matches SQL that may run a program, and commands of the clients.
-var sqlProgram = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)[\\\x00]|^\s*[.:!]|program|system|shell|edit|load|exec|source|xp_|script|pager|tee`)
-})
-
-// sedFilter matches scripts of s/a/b/ and of commands such as /a/p. Its regular expressions have no
-// delimiter in brackets, where programs differ about the end.
-var sedFilter = sync.OnceValue(func() *regexp.Regexp {
-	expression := func(delimiter string) string {
-		return strings.ReplaceAll(`(?:[^][\x00\\\nD]|\\[^\n]|\[\^?[^][\x00\\\nD]+\])*`, "D", delimiter)
-	}
-	replaces := ""
-	for _, d := range []string{"/", "|", "#", ","} {
-		quoted := regexp.QuoteMeta(d)
-		replaces += "|" + quoted + expression(d) + quoted + strings.ReplaceAll(`(?:[^\x00\\\nD]|\\[^\n])*`, "D", d) + quoted
-	}
-	address := `(?:[0-9]+|\$|/` + expression("/") + `/)`
-	command := `(?:` + address + `(?:,(?:[+~][0-9]+|` + address + `))?)?\s*!?\s*(?:[pdqDPgGhHxnN=]|s(?:` + replaces[1:] + `)[gpiI0-9]*)`
-	return regexp.MustCompile(`^\s*` + command + `(?:\s*[;\n]\s*` + command + `)*\s*;?\s*$`)
-})
-
-// options reads the words that a program may run because of one of its options, or because it runs
-// what its words say, as an interpreter. Other words with more than a name in them are text.
-func (l *line) options(name string, cmd *Command) {
-	all := texts(cmd.Words)
-	option, effect := programs.ExecutingOption(all)
-	runs := effect == programs.Executes || programs.RunsCode(all) || name == "git" && slices.Contains(all, "config")
-	runs = runs && (effect == programs.Executes || !isFilter(cmd))
-	isCode := func(text string) bool { return strings.ContainsAny(text, " \t\n;&|()!\"'`") }
-	// names: the option has a program, as in --pre=rm and --pre rm.
-	names := effect == programs.Executes && !strings.HasPrefix(option, "--git-dir") && !strings.HasPrefix(option, "--exec-path")
-	for i, w := range cmd.Words[1:] {
-		switch text := w.Text; {
-		case name == "git" && strings.HasPrefix(strings.ToLower(text), "alias."):
-			l.c.Scripts = append(l.c.Scripts, Script{name, "git " + strings.Join(all[i+1:], " "), w.Span})
-		case runs && (cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e") && w.Dynamic && strings.Trim(text, Expansion+" ;\n") == "":
-			l.unread(w.Span, "it runs code that is known only at run time")
-		case !runs && w.IsQuoted && isCode(text):
-			l.c.Texts = append(l.c.Texts, w.Span)
-		case runs && isCode(text) && !isSQL(name, text), names && (text == option || cmd.Words[i].Text == option && !strings.Contains(option, "=")):
-			l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
-		case runs && w.IsProcess:
-			l.outputScripts(name, w.Subs)
-		}
-	}
-	if runs && l.stdin.kind == pipeInput {
-		l.outputScripts(name, Range{l.stdin.from, l.stdin.to})
-		isAll := len(all) == 1 || all[1] == "-"
-		if _, known := l.inputText(); isAll && !known && has(" python node nodejs ruby perl php ", name) {
-			l.unread(cmd.Span, "%s runs the output of another command", name)
-		}
-	}
-	if name == "socat" && runs || has(" nc ncat netcat ", name) && programs.HasOption(all, "e", "c", "exec", "sh-exec", "lua-exec") ||
-		slices.ContainsFunc(all, func(w string) bool { return strings.HasPrefix(w, "--config-env") }) {
-		l.unread(cmd.Span, "what it runs is known only at run time")
-	}
-	if len(cmd.Redirects) == 0 && runs && l.stdin.kind == hereInput && !isSQL(name, l.stdin.script.Text) { // of sudo python
-		l.c.Scripts = append(l.c.Scripts, Script{name, l.stdin.script.Text, l.stdin.script.Span})
-	}
-	for i := range cmd.Redirects {
-		if r := &cmd.Redirects[i]; strings.HasPrefix(r.Op, "<<") {
-			if runs && !isSQL(name, r.Target.Text) {
-				l.c.Scripts = append(l.c.Scripts, Script{name, r.Target.Text, r.Target.Span})
-			} else {
-				l.c.Texts = append(l.c.Texts, r.Target.Span)
-			}
-		}
-	}
-}
-
-// outputScripts adds the texts that commands may write, which a program runs.
-func (l *line) outputScripts(name string, writers Range) {
-	for _, writer := range l.c.Commands[writers.From:writers.To] {
-		all := slices.Clone(writer.Words)
-		for i := range writer.Redirects {
-			all = append(all, writer.Redirects[i].Target)
-		}
-		for _, w := range all {
-			text := strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(w.Text)
-			if strings.ContainsAny(text, " \t\n;&|()!\"'`") && !isSQL(name, text) {
-				l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
 			}
 		}
 	}

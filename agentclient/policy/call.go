@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
@@ -117,7 +118,9 @@ func (c *callArguments) files() (values []*Value) {
 	return values
 }
 
-var homeDir = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root|[A-Za-z]:/Users/[^/]+)/`)
+var homeDir = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root|[A-Za-z]:/Users/[^/]+)/`)
+})
 
 // spellings returns a path as rules may name it: with an empty or another value of its variables, from the home
 // directory, without what Windows ignores at its end, and with a slash, because a directory has files.
@@ -125,9 +128,9 @@ func spellings(p, dir string) []string {
 	plain := strings.ReplaceAll(p, call.Expansion, "")
 	name, _, _ := strings.Cut(strings.TrimPrefix(plain, "/proc/self/root"), "::$")
 	all := slices.Compact([]string{strings.ReplaceAll(p, call.Expansion, "x"), plain, strings.TrimRight(name, ". "), plain + "/"})
-	if home := homeDir.FindString(plain); home != "" {
+	if home := homeDir().FindString(plain); home != "" {
 		return append(all, "~/"+plain[len(home):])
-	} else if home := homeDir.FindString(dir + "/"); home != "" && strings.HasPrefix(plain, "~/") {
+	} else if home := homeDir().FindString(dir + "/"); home != "" && strings.HasPrefix(plain, "~/") {
 		return append(all, home+plain[2:])
 	}
 	return all

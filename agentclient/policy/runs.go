@@ -59,7 +59,8 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 	for _, s := range c.Scripts {
 		isAttached := s.Program == "sed" || strings.HasPrefix(s.Text, "-") // 1erm x, -I'rm x'
 		isOther := s.Program == "git" && t.program == "git" && len(t.subcommands) > 0 && !containsWord(s.Text, t.subcommands[0])
-		if containsWord(s.Text, t.program) && !isOther || isAttached && strings.Contains(strings.ToLower(s.Text), strings.ToLower(t.program)) {
+		isPart := isAttached && strings.Contains(strings.ToLower(s.Text), strings.ToLower(t.program))
+		if containsWord(s.Text, t.program) && !isOther || isPart {
 			return Indeterminate, fmt.Sprintf("%s runs code that names %s", s.Program, t.program)
 		}
 	}
