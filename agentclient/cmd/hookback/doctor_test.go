@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
@@ -285,6 +286,7 @@ func TestDoctor_LeavesNoAgent(t *testing.T) {
 	v := d.doctor()
 	require.True(t, v.Healthy, v.lines("problem"))
 	require.Contains(t, v.lines("ok"), "the gate works: a made-up call was denied in ")
+	deliverSpooled(report.NewSpool(func(name string) string { return d.env[name] }), hub.URL()) // on a slow machine, hooks leave events there
 
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, hub.URL()+schema.PathEvents, http.NoBody)
 	require.NoError(t, err)
