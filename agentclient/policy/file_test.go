@@ -251,6 +251,22 @@ func TestLoadPolicy_EnvironmentNeverAllows(t *testing.T) {
 	}
 }
 
+// A person's policy may be where $XDG_CONFIG_HOME leads. No rule of a project takes its denial away.
+func TestLoadPolicy_ProjectNeverLoosensEnvironment(t *testing.T) {
+	t.Parallel()
+	dir := writeTree(t, map[string]string{
+		"user/hookback.json": singleRulePolicy("Fetch", "deny"), "xdg/hookback/hookback.json": singleRulePolicy("Bash", "deny"),
+		"repo/.git/HEAD": "", "repo/hookback.json": singleRulePolicy("Bash", "allow"), "repo/sub/hookback.json": singleRulePolicy("Bash", "ask"),
+	})
+	env := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": filepath.Join(dir, "xdg")}[name] }
+	for _, at := range []string{"repo", "repo/sub"} {
+		p, err := policy.Source{Dir: filepath.Join(dir, at), UserFile: filepath.Join(dir, "user/hookback.json"), Env: env}.Load()
+		require.NoError(t, err)
+		require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "Bash"}).Effect, at)
+		require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "Fetch"}).Effect, at)
+	}
+}
+
 func TestLoadPolicy_PrefersXDGConfigHome(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, map[string]string{"c/hookback/hookback.json": singleRulePolicy("Write", "deny"), ".config/hookback/hookback.json": singleRulePolicy("Read", "deny")})

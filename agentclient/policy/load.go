@@ -43,8 +43,9 @@ func (s Source) LoadFor(call Call) (Policy, error) { return s.load(&callArgument
 
 func (s Source) load(call *callArguments) (Policy, error) {
 	var files []*File
+	var named Policy = Never()
 	var policyErr Error
-	user := s.userFile()
+	user, environment := s.userFile(), s.environmentFile()
 	for _, file := range s.Files() {
 		f, err := read(file, call)
 		switch fileErr := (*Error)(nil); {
@@ -55,6 +56,8 @@ func (s Source) load(call *callArguments) (Policy, error) {
 		case err != nil:
 		case file == user:
 			files = append(files, f)
+		case file == environment:
+			named = f.ForProject()
 		default:
 			files = append(files, f.ForProject())
 		}
@@ -62,7 +65,9 @@ func (s Source) load(call *callArguments) (Policy, error) {
 	if len(policyErr.Problems) > 0 {
 		return nil, &policyErr
 	}
-	return Join(files...), nil
+	// A file that the environment names may be the user's: no rule of a project takes its denials away. It may also be
+	// a project's: it takes no rule away either.
+	return Any(Join(files...), named), nil
 }
 
 // Join returns a policy with the rules of all files, in order.
@@ -74,8 +79,7 @@ func Join(files ...*File) Policy {
 	return all
 }
 
-// Files returns the paths that Load reads, in order. Files need not exist. The file that
-// the environment names comes last, so that it can't loosen the project's rules either.
+// Files returns the paths that Load reads. Files need not exist.
 func (s Source) Files() (files []string) {
 	for _, file := range slices.Concat([]string{s.userFile()}, ProjectFiles(s.Dir), []string{s.environmentFile()}) {
 		if file != "" && !slices.Contains(files, file) {
@@ -108,7 +112,7 @@ func UserFile() string {
 }
 
 // environmentFile returns the policy that the environment names: hookback/hookback.json in
-// $XDG_CONFIG_HOME, else in ~/.config, or %AppData% on Windows. Its rules can ask and deny.
+// $XDG_CONFIG_HOME, else in ~/.config, or %AppData% on Windows. Its rules can ask and deny, whatever others allow.
 func (s Source) environmentFile() string {
 	if s.Env == nil {
 		return ""
