@@ -286,7 +286,8 @@ func TestDoctor_LeavesNoAgent(t *testing.T) {
 	v := d.doctor()
 	require.True(t, v.Healthy, v.lines("problem"))
 	require.Contains(t, v.lines("ok"), "the gate works: a made-up call was denied in ")
-	deliverSpooled(report.NewSpool(func(name string) string { return d.env[name] }), hub.URL()) // on a slow machine, hooks leave events there
+	// On a slow machine, hooks leave events in the spool.
+	deliverSpooled(report.NewSpool(func(name string) string { return d.env[name] }), hub.URL())
 
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, hub.URL()+schema.PathEvents, http.NoBody)
 	require.NoError(t, err)
