@@ -53,7 +53,7 @@ type Command struct {
 	Words       []Word // the program first; empty: only assignments or redirects
 	Assignments []Word // NAME=value before the program
 	Redirects   []Redirect
-	Before      Operator // what connects it to what stands before it
+	Before      Operator // between it and the command before it
 	Shell       Shell
 	Depth       int    // 0: typed by the agent; 1: in a substitution or a script of such a command; and so on
 	Dir         string // where it runs, after every cd before it; empty: unknown
@@ -100,7 +100,7 @@ type Var struct {
 	IsTested   bool // only its length, or whether it is set, is in the word
 }
 
-// Operator connects a command to what stands before it.
+// Operator is between a command and the one before it.
 type Operator string
 
 // Operators. None is the first command of a line.

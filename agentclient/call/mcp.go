@@ -2,7 +2,7 @@ package call
 
 import "strings"
 
-// AnyServer stands for the server in the common name of an MCP tool if the agent doesn't tell it, as in
+// AnyServer stands for the server in the common name of an MCP tool if the agent does not name it, as in
 // mcp__*__delete_issue.
 const AnyServer = "*"
 

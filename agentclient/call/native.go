@@ -125,7 +125,7 @@ func (c *Call) addName(names ...string) {
 	}
 }
 
-// hasPlace reports whether the arguments say where a search is, in the agent's own words. Else it is in
+// hasPlace reports whether the arguments name the place of a search, in the agent's own words. Else it is in
 // the working directory.
 func (c *Call) hasPlace(arguments *Value) bool {
 	if c.Agent == "copilot" && strings.HasSuffix(c.Tool, "_search") { // VS Code: in the whole workspace

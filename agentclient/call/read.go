@@ -30,7 +30,7 @@ func Read(in Input) *Call {
 		c.addUnread(Span{}, "it names no tool")
 	}
 	c.readNative()
-	if strings.HasPrefix(in.Alias, mcpPrefix) { // which the agent told, so nothing is guessed
+	if strings.HasPrefix(in.Alias, mcpPrefix) { // from the agent, so nothing is guessed
 		c.Names = slices.DeleteFunc(c.Names, func(name string) bool { return strings.HasPrefix(name, mcpPrefix) })
 	}
 	if in.Alias != "" && in.Alias != in.Tool && !slices.Contains(c.Names, in.Alias) {

@@ -8,13 +8,13 @@ import (
 	"github.com/hookback/hookback/agentclient/policy/programs"
 )
 
-// How programs run what their words say. Everything else that programs.RunsCode knows runs code in
+// How programs run the code in their words. Everything else that programs.RunsCode knows runs code in
 // another language, or names it.
 const (
 	shells = " sh bash zsh dash ksh ash rbash mksh lksh oksh loksh pdksh posh yash hush osh sash busybox toybox bash-static "
 	// otherShells have languages of their own.
 	otherShells = " fish csh tcsh elvish nu xonsh rc es ion oil ysh murex "
-	// wrappers run the command in their operands, after as many operands as the number says.
+	// wrappers run the command in their operands, after that number of operands.
 	wrappers = ` sudo doas pkexec run0 gsudo runuser nohup setsid nice ionice timeout:1 gtimeout:1 time stdbuf unbuffer caffeinate chronic
  env xargs strace ltrace valgrind perf:1 flock:1 watch entr script screen tmux:1 systemd-run systemd-inhibit setpriv unshare nsenter chroot:1 capsh
  firejail bwrap proot fakeroot setarch linux32 linux64 catchsegv rlwrap dotenv cross-env concurrently aws-vault:2 chamber:2 op:1 doppler:1 direnv:2
@@ -150,7 +150,7 @@ func (l *line) hasKnownName(w Word) bool {
 // maxDir is longer than any path that a system can open.
 const maxDir = 4096
 
-// codeBuiltins run or rename what their options say.
+// codeBuiltins run or rename the values of their options.
 const codeBuiltins = " mapfile readarray compgen complete hash history bind enable fc "
 
 // codeVariables are parts of the names of variables that programs run, such as GIT_SSH_COMMAND and PS4.
@@ -214,7 +214,7 @@ func (l *line) runs(name string, cmd *Command) {
 		if has(otherShells, name) { // fish --command='…'
 			l.options(name, cmd)
 		}
-	case name == "command" && programs.HasOption(texts(cmd.Words[:min(2, len(cmd.Words))]), "v", "V"): // only tells where a program is
+	case name == "command" && programs.HasOption(texts(cmd.Words[:min(2, len(cmd.Words))]), "v", "V"): // only prints a path
 	case name == "source" || name == ".":
 		if len(words) > 0 && words[0].Dynamic {
 			l.unread(words[0].Span, "a shell runs text that is known only at run time")

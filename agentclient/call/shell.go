@@ -28,7 +28,7 @@ const (
 	maxUnread      = 64
 )
 
-// Expansion stands in Word.Text for text that is known only at run time.
+// Expansion replaces text in Word.Text that is known only at run time.
 const Expansion = "\x00"
 
 // line reads one command line, or one script.

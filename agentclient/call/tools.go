@@ -89,7 +89,7 @@ todo_list knowledge                              | -    | read | command=data mo
 send_message send_input AskUserQuestion          | -    | -  | to=data metadata=data
 `
 
-// places are the arguments in which an agent's own tools are told where they work. A tool ignores
+// places are the arguments with the directory in which an agent's own tools work. A tool ignores
 // another agent's name for it.
 var places = map[string]struct{ command, search string }{
 	"claude-code": {"", "path"}, "codex": {"workdir", "dir_path path"}, "copilot": {"", "path paths"}, "gemini": {"dir_path", "dir_path"},

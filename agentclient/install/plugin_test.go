@@ -27,7 +27,7 @@ func TestPluginFiles_HaveInstalledEvents(t *testing.T) {
 	require.Len(t, plugin.Hooks, len(installed.Hooks))
 }
 
-// The plugin's hook stands down only for an entry that certainly gates the same calls. Whoever can write a project's
+// The plugin's hook does nothing only for an entry that certainly gates the same calls. Whoever can write a project's
 // files could end the gate of the plugin otherwise.
 func TestGatesCalls_CountsOnlyTheAccountsOwnGate(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func IsKnown(program string) bool {
 		harmlessPrograms.has(program) || codePrograms.has(program)
 }
 
-// plainWrappers run the command in their operands, and nothing else that their words say.
+// plainWrappers run the command in their operands, and nothing else in their words.
 const plainWrappers = ` sudo doas pkexec run0 gsudo nohup setsid nice ionice chrt taskset timeout gtimeout time stdbuf unbuffer caffeinate chronic env xargs strace ltrace
  exec command builtin prlimit choom setarch setpriv unshare nsenter chroot torsocks torify proxychains proxychains4 cpulimit faketime systemd-cat numactl `
 

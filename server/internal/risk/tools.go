@@ -282,7 +282,7 @@ func (a *assessor) assessPossibleCommand(t *call.Text) {
 // notShell begins the reason of a text that no shell can read.
 const notShell = "a shell can't read it"
 
-// checkUnread adds a finding for what of the call could not be read, unless others tell it already.
+// checkUnread adds a finding for each unread part of the call, unless another one is about it already.
 func (a *assessor) checkUnread() {
 	for i := range a.call.Unread {
 		u := &a.call.Unread[i]
@@ -292,7 +292,7 @@ func (a *assessor) checkUnread() {
 			strings.Contains(u.Reason, "nested too"), strings.Contains(u.Reason, "longer than"), strings.Contains(u.Reason, "more than"):
 			found = unreadable
 		case strings.Contains(u.Reason, "known only at run time"):
-			continue // the rules about dynamic programs and scripts say more
+			continue // the rules about dynamic programs and scripts have more
 		}
 		told := func(f schema.Finding) bool {
 			return severity(f.Risk) >= severity(found.risk) && slices.Contains([]string{"obfuscated", "pipe_to_shell", unreadable.code}, f.Code)
