@@ -41,7 +41,7 @@ func TestHook_RealHubLifecycle(t *testing.T) {
 			}
 			e = all[n-1]
 			return wanted(e.HumanInTheLoopStatus)
-		}, 30*time.Second, 5*time.Millisecond)
+		}, 3*time.Minute, 5*time.Millisecond) // a busy machine can stall for seconds, and the hub looks every 5 s
 		return e
 	}
 	pending := func(s *schema.Status) bool { return s.Status == schema.Pending }
