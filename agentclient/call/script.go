@@ -35,13 +35,20 @@ func isFilter(cmd *Command) bool {
 
 // isSQL reports whether a text for a database client is SQL that runs no program.
 func isSQL(client, text string) bool {
-	return has(" psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client ", client) && !sqlProgram().MatchString(text)
+	if !has(" psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client ", client) || strings.ContainsAny(text, "\\\x00") {
+		return false
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && strings.IndexByte(".:!", line[0]) >= 0 { // a command of the client
+			return false
+		}
+	}
+	lower := strings.ToLower(strings.ToUpper(text))
+	return !slices.ContainsFunc(sqlPrograms, func(part string) bool { return strings.Contains(lower, part) })
 }
 
-// sqlProgram matches SQL that may run a program, and commands of the clients.
-var sqlProgram = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)[\\\x00]|^\s*[.:!]|program|system|shell|edit|load|exec|source|xp_|script|pager|tee`)
-})
+// sqlPrograms are parts of SQL that may run a program, and of commands of the clients.
+var sqlPrograms = []string{"program", "system", "shell", "edit", "load", "exec", "source", "xp_", "script", "pager", "tee"}
 
 // sedFilter matches scripts of s/a/b/ and of commands such as /a/p. Its regular expressions have no
 // delimiter in brackets, where programs differ about the end.

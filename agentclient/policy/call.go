@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
@@ -118,9 +116,23 @@ func (c *callArguments) files() (values []*Value) {
 	return values
 }
 
-var homeDir = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root|[A-Za-z]:/Users/[^/]+)/`)
-})
+// homeDir returns the home directory at the start of a path, with a final slash, or "".
+func homeDir(p string) string {
+	if strings.HasPrefix(p, "/root/") {
+		return "/root/"
+	}
+	at := 0
+	if len(p) > 2 && p[1] == ':' && p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z' {
+		at = 2 // after the drive of Windows
+	}
+	for _, folder := range []string{"/home/", "/Users/"} {
+		name, ok := strings.CutPrefix(p[at:], folder)
+		if end := strings.IndexByte(name, '/'); ok && end > 0 && (at == 0 || folder == "/Users/") {
+			return p[:at+len(folder)+end+1]
+		}
+	}
+	return ""
+}
 
 // spellings returns a path as rules may name it: with an empty or another value of its variables, from the home
 // directory, without what Windows ignores at its end, and with a slash, because a directory has files.
@@ -128,9 +140,9 @@ func spellings(p, dir string) []string {
 	plain := strings.ReplaceAll(p, call.Expansion, "")
 	name, _, _ := strings.Cut(strings.TrimPrefix(plain, "/proc/self/root"), "::$")
 	all := slices.Compact([]string{strings.ReplaceAll(p, call.Expansion, "x"), plain, strings.TrimRight(name, ". "), plain + "/"})
-	if home := homeDir().FindString(plain); home != "" {
+	if home := homeDir(plain); home != "" {
 		return append(all, "~/"+plain[len(home):])
-	} else if home := homeDir().FindString(dir + "/"); home != "" && strings.HasPrefix(plain, "~/") {
+	} else if home := homeDir(dir + "/"); home != "" && strings.HasPrefix(plain, "~/") {
 		return append(all, home+plain[2:])
 	}
 	return all
