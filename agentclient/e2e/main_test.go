@@ -17,6 +17,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,6 +48,7 @@ type testEnv struct {
 	home    string
 	project string
 	hub     *hubtest.Hub
+	address string // of the hub that agents use; "": the URL of hub
 	hook    string // path of the hookback program
 	// hooksInstalled means that installHooks has nothing left to do.
 	hooksInstalled bool
@@ -141,7 +143,7 @@ func (p *testEnv) env(more ...string) []string {
 		"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.home, "TERM=xterm-256color", "LANG=C.UTF-8",
 		"XDG_CONFIG_HOME=" + p.home + "/.config", "XDG_STATE_HOME=" + p.home + "/.state", "XDG_CACHE_HOME=" + p.home + "/.cache", "XDG_DATA_HOME=" + p.home + "/.data",
 		"HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1",
-		"HOOKBACK_URL=" + p.hub.URL(),
+		"HOOKBACK_URL=" + cmp.Or(p.address, p.hub.URL()),
 	}, more...)
 }
 

@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
 
@@ -16,6 +17,12 @@ func (c *Call) Accepts() control.Accepts {
 	}
 }
 
+// StopsWhenFrozen reports whether a freeze stops the agent at this call.
+func (c *Call) StopsWhenFrozen() bool {
+	isPermission := c.Point == Prompt && c.Ask != nil && c.Ask.Type == schema.Permission
+	return isPermission || c.Accepts().Freeze
+}
+
 // Apply returns the verdict after the hub's directive, which may be nil. A freeze overrules
 // everything, and a grant everything but the policy's denial. The caller drops a grant that
 // it may not honor.
@@ -26,7 +33,7 @@ func (c *Call) Apply(d *control.Directive, v Verdict) Verdict {
 	accepts := c.Accepts()
 	switch {
 	case d.Freeze != nil && accepts.Freeze:
-		v = freezeVerdict(d.Freeze)
+		v = c.Frozen(d.Freeze.Text(), d.Freeze.Guidance(), true)
 	case d.Grant != nil && accepts.Grant && v.Effect != Deny && c.matches(d.Grant):
 		v = Verdict{Effect: Allow, Reason: cmp.Or(d.Grant.By, "A person") + " approved this call once, in Hookback."}
 	}
@@ -43,7 +50,9 @@ func (c *Call) matches(g *control.Grant) bool {
 		g.Digest != "" && g.Digest == control.Digest(c.Event.ToolName, c.Tool.Arguments)
 }
 
-// freezeVerdict denies the call and, where the agent can, ends its turn.
-func freezeVerdict(f *control.FreezeNotice) Verdict {
-	return Verdict{Effect: Deny, Reason: f.Guidance(), StopReason: f.Text()}
+// Frozen returns the denial of a freeze. With interrupt it ends the agent's turn, too, unless the agent
+// is headless: such a run would end without a text and with the status of success, so its model
+// gets the denial and says what was not done.
+func (c *Call) Frozen(reason, guidance string, interrupt bool) Verdict {
+	return Denial(reason, guidance, interrupt && !c.Headless)
 }

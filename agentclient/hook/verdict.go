@@ -7,12 +7,15 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// VerdictOf returns the verdict for a hub's answer to a question of that kind. Only
-// people, quorums and rules decide; any other resolution is Pass, so that the agent
-// uses its own prompt.
-func VerdictOf(kind schema.Kind, a *schema.Answer) Verdict {
+// VerdictOf returns the verdict for a hub's answer to the call's question. Only people,
+// quorums, rules and freezes decide; any other resolution is Pass, so that the agent uses its
+// own prompt.
+func (c *Call) VerdictOf(a *schema.Answer) Verdict {
+	kind := c.Ask.Type
 	switch {
-	case a.Source != schema.ByHuman && a.Source != schema.ByRule && a.Source != schema.ByQuorum && a.Source != schema.ByFreeze:
+	case a.Source == schema.ByFreeze && a.Outcome == schema.Deny:
+		return c.Frozen(a.Reason, a.Guidance, a.Interrupt)
+	case a.Source != schema.ByHuman && a.Source != schema.ByRule && a.Source != schema.ByQuorum:
 		return Verdict{}
 	case a.Outcome == schema.NoQuorum:
 		return Verdict{}

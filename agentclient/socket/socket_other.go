@@ -22,6 +22,8 @@ func HubPath(string) (string, error) { return "", errUnsupported }
 
 func paths(string) iter.Seq[string] { return func(func(string) bool) {} }
 
+func isFileOfHub(string) bool { return false }
+
 // DialPath returns ErrNone.
 func DialPath(context.Context, string) (net.Conn, error) { return nil, ErrNone }
 

@@ -53,7 +53,7 @@ func DialPath(ctx context.Context, path string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	if reason := checkFiles(path, info); reason != "" {
+	if reason := checkFiles(path, info, fs.ModeSocket, "a socket"); reason != "" {
 		return nil, &UnsafeError{path, reason}
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
@@ -76,10 +76,16 @@ func DialPath(ctx context.Context, path string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkFiles returns the reason why a socket is not safe to use, or "".
-func checkFiles(path string, info fs.FileInfo) string {
-	if info.Mode().Type() != fs.ModeSocket {
-		return "it is not a socket"
+// isFileOfHub reports whether a file exists that only a hub's account can have written.
+func isFileOfHub(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && checkFiles(path, info, 0, "a file") == ""
+}
+
+// checkFiles returns the reason why a file is not safe to use, or "". It must have this type.
+func checkFiles(path string, info fs.FileInfo, want fs.FileMode, kind string) string {
+	if info.Mode().Type() != want {
+		return "it is not " + kind
 	}
 	if !isTrusted(owner(info)) {
 		return fmt.Sprintf("it belongs to user id %d", owner(info))

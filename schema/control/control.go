@@ -37,6 +37,14 @@ type Directive struct {
 	Messages []MessageText `json:"messages,omitempty"`
 }
 
+// FreezeNotice returns the freeze of the directive, which may be nil.
+func (d *Directive) FreezeNotice() *FreezeNotice {
+	if d == nil {
+		return nil
+	}
+	return d.Freeze
+}
+
 // Grant is a person's one-time approval of a call that the agent's own reviewer refused.
 type Grant struct {
 	Question schema.EventID `json:"question"` // the appeal
@@ -173,6 +181,7 @@ type FreezeList struct {
 	Stopped      int      `json:"stopped"`
 	Finishing    int      `json:"finishing"`    // a call that had begun still runs
 	Uncontrolled int      `json:"uncontrolled"` // no hook that can stop the agent: observe mode, or an older hook
+	Unchecked    int      `json:"unchecked"`    // calls, not sessions, that ran because their hook could not reach the hub
 }
 
 // MessageState is the progress of a message to a session.

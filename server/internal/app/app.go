@@ -157,7 +157,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, Feed: a.feed,
 		PendingLimits: pendingLimits(a.cfg.MaxPending),
 		Redactor:      redactor, DialPolicy: dialPolicy, Processes: peer.Processes{},
-		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Defaults: defaults, Clock: a.cfg.Clock, Log: a.log,
+		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Defaults: defaults, FreezeWriter: a.freezeWriter(), Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
@@ -403,6 +403,7 @@ func (a *App) Close() error {
 	if a.store == nil {
 		return nil
 	}
+	a.removeFreezesFile()
 	if err := a.store.SignLedgerHead(context.Background()); err != nil && !errors.Is(err, schema.ErrStopping) {
 		a.log.Error("audit log head not signed", "err", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/hub"
 )
 
 // noSocket is the value of -socket for a hub without a Unix socket.
@@ -45,6 +48,35 @@ func (a *App) openSocket() error {
 		a.log.Warn("no Unix socket", "path", path, "err", err)
 	}
 	return nil
+}
+
+// freezesFile is the file beside the hub's socket in which it repeats its active freezes.
+type freezesFile struct {
+	path string
+	mode fs.FileMode
+	log  *slog.Logger
+}
+
+// freezeWriter returns the hub's file of freezes; nil without a socket.
+func (a *App) freezeWriter() hub.FreezeWriter {
+	if a.socket == nil {
+		return nil
+	}
+	return &freezesFile{socket.FreezesFile(a.socket.Addr().String()), a.socketMode() & 0o644, a.log}
+}
+
+// Write implements hub.FreezeWriter.
+func (f *freezesFile) Write(freezes []control.Freeze) {
+	if err := socket.WriteFreezes(f.path, freezes, f.mode); err != nil {
+		f.log.Error("active freezes not repeated in a file; hooks that can't reach the hub don't know them", "err", err)
+	}
+}
+
+// removeFreezesFile removes the file unless agents are frozen: they stay so while the hub is stopped.
+func (a *App) removeFreezesFile() {
+	if a.socket != nil && len(a.store.ActiveFreezes()) == 0 {
+		_ = os.Remove(socket.FreezesFile(a.socket.Addr().String()))
+	}
 }
 
 // socketMode keeps other accounts from connecting unless they are admitted: their clients

@@ -31,9 +31,12 @@ func (r *harness) unfreeze(f control.Freeze) {
 }
 
 const (
-	frozenToolCall = `{"continue":false,"stopReason":"A local user froze all agents.","hookSpecificOutput":{"hookEventName":"PreToolUse",
+	frozenToolCall = `{"hookSpecificOutput":{"hookEventName":"PreToolUse",
 		"permissionDecision":"deny","permissionDecisionReason":"A local user froze all agents. Nothing ran. Wait for a person."}}`
-	frozenRequest = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",
+	// The answers to a Claude Code with a dialog. A headless run goes on, so that it says what was not done.
+	stoppedToolCall = `{"continue":false,"stopReason":"A local user froze all agents.","hookSpecificOutput":{"hookEventName":"PreToolUse",
+		"permissionDecision":"deny","permissionDecisionReason":"A local user froze all agents. Nothing ran. Wait for a person."}}`
+	stoppedRequest = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",
 		"message":"A local user froze all agents. Nothing ran. Wait for a person.","interrupt":true}}}`
 )
 
@@ -42,10 +45,10 @@ func TestClaudeCodeHook_FreezeStopsToolCalls(t *testing.T) {
 	r := setup(t, fastHooks)
 	f := r.freeze(control.FreezeDraft{Scope: control.FreezeAll, Reason: "prod incident"})
 	for i := range 2 { // the second one has the idempotency key of the first one
-		for _, entrypoint := range []string{"cli", "sdk-cli", ""} {
+		for entrypoint, want := range map[string]string{"cli": stoppedToolCall, "sdk-cli": frozenToolCall, "": frozenToolCall} {
 			h := <-r.runHookFrom(entrypoint, "", hookSample(t, "PreToolUse-Bash"))
 			require.Equal(t, 200, h.status, i)
-			require.JSONEq(t, frozenToolCall, h.body, entrypoint)
+			require.JSONEq(t, want, h.body, entrypoint)
 		}
 	}
 	require.Equal(t, "PreToolUse", r.event(1).HookEventType, "the call is in the log")
@@ -57,7 +60,7 @@ func TestClaudeCodeHook_FreezeStopsToolCalls(t *testing.T) {
 	for _, name := range []string{"PostToolUse-Bash", "UserPromptSubmit", "Stop"} {
 		require.JSONEq(t, "{}", (<-r.runHook("", hookSample(t, name))).body, name)
 	}
-	require.JSONEq(t, frozenRequest, strings.TrimSpace((<-r.runHook("", hookSample(t, "PermissionRequest-Bash"))).body))
+	require.JSONEq(t, stoppedRequest, strings.TrimSpace((<-r.runHook("", hookSample(t, "PermissionRequest-Bash"))).body))
 	r.unfreeze(f)
 	require.JSONEq(t, "{}", (<-r.runHook("", hookSample(t, "PreToolUse-subagent"))).body)
 
@@ -74,11 +77,11 @@ func TestClaudeCodeHook_FreezeStopsCallThatCommandReported(t *testing.T) {
 	r.post(`{"source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{},
 		"idempotency_key":"hook/claude-code/4b7293f1-045d-4243-b67b-44100f6e03a7/PreToolUse/toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE"}`)
 	r.freeze(control.FreezeDraft{Scope: control.FreezeAll})
-	require.JSONEq(t, frozenToolCall, (<-r.runHook("", hookSample(t, "PreToolUse-Bash"))).body)
+	require.JSONEq(t, stoppedToolCall, (<-r.runHook("", hookSample(t, "PreToolUse-Bash"))).body)
 	require.EqualValues(t, 1, r.store.Head())
 
 	deep := `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"x":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`
-	require.JSONEq(t, frozenToolCall, (<-r.runHook("", deep)).body, "a call that the hub does not store")
+	require.JSONEq(t, stoppedToolCall, (<-r.runHook("", deep)).body, "a call that the hub does not store")
 }
 
 // A request that can't wait for an answer is denied, too: Claude Code's own dialog would open.
@@ -88,7 +91,7 @@ func TestClaudeCodeHook_FreezeStopsRequestsWithoutPlace(t *testing.T) {
 	ask := r.ask(t.Context(), `{"question":"Which?","type":"choice","choices":["a","b"]}`)
 	r.waitForQuestion(1)
 	r.freeze(control.FreezeDraft{Scope: control.FreezeAll})
-	require.JSONEq(t, frozenRequest, (<-r.runHook("", hookSample(t, "PermissionRequest-Bash"))).body)
+	require.JSONEq(t, stoppedRequest, (<-r.runHook("", hookSample(t, "PermissionRequest-Bash"))).body)
 	r.do("POST", schema.At(schema.PathCancel, 1), `{}`)
 	<-ask
 }
@@ -96,7 +99,7 @@ func TestClaudeCodeHook_FreezeStopsRequestsWithoutPlace(t *testing.T) {
 func TestFreeze_DeniesRequestsThatWait(t *testing.T) {
 	t.Parallel()
 	r := setup(t, fastHooks)
-	hook := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
+	hook := r.runHookFrom("cli", "", hookSample(t, "PermissionRequest-Bash"))
 	r.waitForQuestion(1)
 	form := r.runHook("", hookSample(t, "PermissionRequest-AskUserQuestion"))
 	r.waitForQuestion(2)
@@ -109,7 +112,7 @@ func TestFreeze_DeniesRequestsThatWait(t *testing.T) {
 	posted := r.post(event(1, `"humanInTheLoop":{"question":"Go on?","type":"permission"}`))
 
 	f := r.freeze(control.FreezeDraft{Scope: control.FreezeAll})
-	require.JSONEq(t, frozenRequest, (<-hook).body)
+	require.JSONEq(t, stoppedRequest, (<-hook).body)
 	for _, done := range []<-chan hookResult{permission, retried} {
 		a := r.answerOf(<-done)
 		require.Equal(t, schema.Deny, a.Outcome)

@@ -234,7 +234,7 @@ func TestClaudeCodeHook_HandsOverMessages(t *testing.T) {
 	send("Wait.")
 	r.freeze(control.FreezeDraft{Scope: control.FreezeAll})
 	next := strings.TrimSpace((<-r.runHook("?app=demo", strings.Replace(hookSample(t, "PreToolUse-Bash"), "toolu_01", "toolu_02", 1))).body)
-	require.JSONEq(t, strings.Replace(frozenToolCall, `"hookSpecificOutput":{`, `"hookSpecificOutput":{"additionalContext":"`+head+`Wait.",`, 1), next)
+	require.JSONEq(t, strings.Replace(stoppedToolCall, `"hookSpecificOutput":{`, `"hookSpecificOutput":{"additionalContext":"`+head+`Wait.",`, 1), next)
 }
 
 // The command's hook of the same call has the messages already.

@@ -30,6 +30,10 @@ type Processes interface {
 	ProcessOf(remote, local netip.AddrPort) (*peer.Process, bool)
 }
 
+// FreezeWriter stores the active freezes. The hub calls it when it starts, and after each change before
+// it reports the change.
+type FreezeWriter interface{ Write([]control.Freeze) }
+
 // Config holds the dependencies and options of a Hub. Store and Feed are required.
 type Config struct {
 	Store interface {
@@ -66,6 +70,9 @@ type Config struct {
 
 	PendingLimits PendingLimits
 
+	// FreezeWriter stores the active freezes for hooks that can't reach the hub. Nil: nowhere.
+	FreezeWriter FreezeWriter
+
 	// ReconnectGrace is the time in which a program whose request broke off can send it again; see
 	// Attach. Default DefaultReconnectGrace.
 	ReconnectGrace time.Duration
@@ -98,6 +105,8 @@ type Hub struct {
 	askBacks question.AskBacks
 	requests *lifeline.Requests
 	frozen   freezeProgress
+
+	repeating sync.Mutex // held while FreezeWriter runs
 
 	mu              sync.Mutex
 	subscribers     map[schema.EventID]map[feed.Wakeup]bool // by question; woken by its changes
@@ -137,6 +146,8 @@ type Caller struct {
 	// Accepts are the parts of a directive that the poster of an event applies; nil: it
 	// did not ask for a receipt.
 	Accepts *control.Accepts
+
+	isLate bool // the event is one of a batch
 }
 
 // callerProcess returns the process that opened the caller's connection, or nil if it is unknown.

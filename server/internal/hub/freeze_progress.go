@@ -31,6 +31,9 @@ func (h *Hub) Freezes(ctx context.Context) (control.FreezeList, error) {
 			list.Stopped++
 		}
 	}
+	for _, calls := range h.frozen.unchecked {
+		list.Unchecked += calls
+	}
 	h.frozen.mu.Unlock()
 	sessions, _, err := h.Store.Sessions(ctx, store.SessionFilter{Limit: recentSessions})
 	if err != nil {

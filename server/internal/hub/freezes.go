@@ -44,6 +44,7 @@ func (h *Hub) FreezeSession(ctx context.Context, f control.Freeze) error {
 func (h *Hub) freeze(ctx context.Context, f control.Freeze) (_ control.Freeze, created bool, err error) {
 	f.CreatedAt = h.nowMillis()
 	if f, created, err = h.Store.CreateFreeze(ctx, f); err == nil && created {
+		h.repeatFreezes()
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Frozen})
 		h.revokeAllowances(context.WithoutCancel(ctx), f.By)
 		h.dropInvalidAnswers(context.WithoutCancel(ctx))
@@ -64,10 +65,21 @@ func (h *Hub) Unfreeze(ctx context.Context, id int64, caller Caller) (control.Fr
 	}
 	f, err := h.Store.LiftFreeze(ctx, id, cmp.Or(caller.Identity.Name, store.LocalName), h.Clock())
 	if err == nil {
+		h.repeatFreezes()
 		h.frozen.drop(h.Store)
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Frozen})
 	}
 	return f, err
+}
+
+// repeatFreezes stores the active freezes for hooks that can't reach the hub.
+func (h *Hub) repeatFreezes() {
+	if h.FreezeWriter == nil {
+		return
+	}
+	h.repeating.Lock() // the last one to write has read the newest freezes
+	defer h.repeating.Unlock()
+	h.FreezeWriter.Write(h.Store.ActiveFreezes())
 }
 
 // denyHeld denies the permissions of frozen agents whose programs keep a connection open for the

@@ -261,3 +261,32 @@ func TestFreeze_ReachesTheSecondHookOfACall(t *testing.T) {
 	_, err = h.Ingest(t.Context(), []byte(second), hookCaller())
 	require.ErrorIs(t, err, schema.ErrKeyConflict)
 }
+
+// A hook that could not reach the hub sends its event later. The list counts the calls that ran
+// meanwhile, and none that began before the freeze or that the hook denied by itself.
+func TestFreeze_CountsUncheckedCalls(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	f := h.freezeAll()
+	late := func(at schema.Millis, more string) {
+		_, _, err := h.IngestBatch(t.Context(), fmt.Appendf(nil, `[{"source_app":"a","session_id":"s","hook_event_type":"PreToolUse",
+			"tool_name":"Bash","payload":{},"timestamp":%d%s}]`, at, more), Caller{})
+		require.NoError(t, err)
+	}
+	late(f.CreatedAt-1, "")
+	late(f.CreatedAt+1, `,"hook":{"verdict":"deny","by":"freeze"}`)
+	list, err := h.Freezes(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, [3]int{1, 0, 0}, [3]int{list.Stopped, list.Uncontrolled, list.Unchecked})
+	late(f.CreatedAt+2, "")
+	late(f.CreatedAt+3, "")
+	list, err = h.Freezes(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, [3]int{1, 0, 2}, [3]int{list.Stopped, list.Uncontrolled, list.Unchecked})
+	h.unfreeze(f)
+	f = h.freezeAll()
+	list, err = h.Freezes(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, list.Unchecked)
+	h.unfreeze(f)
+}

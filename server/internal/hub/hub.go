@@ -54,6 +54,7 @@ func New(cfg Config) *Hub {
 	h.loadAskBacks(context.Background())
 	cfg.People.ObserveLock(h)
 	cfg.Store.SetPublish(h.publish)
+	h.repeatFreezes()
 	return h
 }
 

@@ -56,6 +56,7 @@ func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEve
 // one schema.BatchResult each. A rejected event does not stop the others. ids are the
 // questions among them, for ResponseSent.
 func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (result []byte, ids []schema.EventID, err error) {
+	caller.isLate = true // hooks send what they could not send in time
 	events, err := rawevent.Split(body)
 	if err != nil {
 		return nil, nil, err
@@ -233,7 +234,7 @@ func (h *Hub) afterAppend(
 	}
 	e := r.Event
 	if !r.Replayed {
-		h.recordFrozen(e, r.Directive)
+		h.recordFrozen(e, r.Directive, caller.isLate)
 		if d.Type == sessionEndEvent {
 			h.endSession(ctx, e)
 		}

@@ -30,6 +30,7 @@ func (h *Hub) reportFollowed() {
 	defer f.mu.Unlock()
 	if now := h.Store.ActiveFreezes(); len(now)+len(f.freezes) > 0 && !reflect.DeepEqual(now, f.freezes) {
 		f.freezes = now
+		h.repeatFreezes()
 		h.frozen.drop(h.Store)
 		h.Feed.PublishFact(feed.Fact{Kinds: feed.Frozen})
 	}

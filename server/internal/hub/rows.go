@@ -20,9 +20,11 @@ const (
 	sessionEndEvent = "SessionEnd"
 )
 
-// recordFrozen records an event of a frozen session.
-func (h *Hub) recordFrozen(e *store.Event, directive *control.Directive) {
-	if h.Store.FreezeOf(e.App, e.Session) == nil {
+// recordFrozen records an event of a frozen session. isLate is set if its hook could not reach the hub at
+// the time of the event.
+func (h *Hub) recordFrozen(e *store.Event, directive *control.Directive, isLate bool) {
+	f := h.Store.FreezeOf(e.App, e.Session)
+	if f == nil {
 		return
 	}
 	key := store.SessionKey{App: e.App, Session: e.Session}
@@ -31,7 +33,12 @@ func (h *Hub) recordFrozen(e *store.Event, directive *control.Directive) {
 		h.frozen.set(key, sessionStopped)
 	case e.Type == "Stop" || e.Type == sessionEndEvent:
 		h.frozen.set(key, sessionStopped)
-	case e.Type == "PreToolUse" && e.Question == nil:
+	case e.Type != toolStartEvent || e.Question != nil || isLate && e.Timestamp < int64(f.CreatedAt):
+	case hookVerdictOf(e).By == control.ByFreeze: // it knew the freeze from its file
+		h.frozen.set(key, sessionStopped)
+	case isLate:
+		h.frozen.addUnchecked(key)
+	default:
 		h.frozen.set(key, sessionUncontrolled)
 	}
 }
@@ -60,7 +67,7 @@ func (h *Hub) followSessionLocked(e *store.Event) {
 	key := store.SessionKey{App: e.App, Session: e.Session}
 	switch e.Type {
 	case stopEvent, sessionEndEvent:
-		h.recordFrozen(e, nil)
+		h.recordFrozen(e, nil, false)
 	}
 	switch e.Type {
 	case promptEvent, sessionEndEvent:

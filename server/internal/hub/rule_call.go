@@ -40,15 +40,20 @@ func pendingRuleCall(e *store.Event, q *schema.HumanInTheLoop) (call *rules.Call
 
 // isAskedByPolicy reports whether the hook of the event states that its policy requires a person. A
 // member that can't be read counts as such a statement.
-func isAskedByPolicy(e *store.Event) bool {
+func isAskedByPolicy(e *store.Event) bool { return hookVerdictOf(e).Verdict == control.VerdictAsk }
+
+// hookVerdictOf returns what the hook of the event decided by itself; the verdict is VerdictAsk if the
+// member can't be read.
+func hookVerdictOf(e *store.Event) (v control.HookVerdict) {
 	if !bytes.Contains(e.Envelope, []byte(`"`+control.HookMember+`"`)) {
-		return false
+		return v
 	}
 	var envelope map[string]json.RawMessage
-	var verdict control.HookVerdict
 	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) != nil {
-		return true
+		return control.HookVerdict{Verdict: control.VerdictAsk}
 	}
-	raw := envelope[control.HookMember]
-	return raw != nil && (json.Unmarshal(raw, &verdict) != nil || verdict.Verdict == control.VerdictAsk)
+	if raw := envelope[control.HookMember]; raw != nil && json.Unmarshal(raw, &v) != nil {
+		return control.HookVerdict{Verdict: control.VerdictAsk}
+	}
+	return v
 }

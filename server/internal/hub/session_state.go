@@ -20,8 +20,9 @@ const (
 // freezeProgress records the sessions that reported something while they are frozen. After a
 // restart of the hub it is empty, and fills with their next events.
 type freezeProgress struct {
-	mu     sync.Mutex
-	states map[store.SessionKey]frozenState
+	mu        sync.Mutex
+	states    map[store.SessionKey]frozenState
+	unchecked map[store.SessionKey]int // calls that ran because their hook could not reach the hub
 }
 
 // maxFrozenSessions limits the map; the counts don't go beyond it.
@@ -38,6 +39,17 @@ func (p *freezeProgress) set(key store.SessionKey, state frozenState) {
 	}
 }
 
+func (p *freezeProgress) addUnchecked(key store.SessionKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unchecked == nil {
+		p.unchecked = map[store.SessionKey]int{}
+	}
+	if p.unchecked[key] > 0 || len(p.unchecked) < maxFrozenSessions {
+		p.unchecked[key]++
+	}
+}
+
 // drop removes the sessions that no active freeze stops.
 func (p *freezeProgress) drop(s store.Freezes) {
 	p.mu.Lock()
@@ -45,6 +57,11 @@ func (p *freezeProgress) drop(s store.Freezes) {
 	for key := range p.states {
 		if s.FreezeOf(key.App, key.Session) == nil {
 			delete(p.states, key)
+		}
+	}
+	for key := range p.unchecked {
+		if s.FreezeOf(key.App, key.Session) == nil {
+			delete(p.unchecked, key)
 		}
 	}
 }

@@ -226,7 +226,7 @@ func (s *Server) requestApproval(ctx context.Context, c *call, in approvalInput)
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return "", err
 	}
-	v := hook.VerdictOf(ask.Type, &a)
+	v := run.VerdictOf(&a)
 	if v.Effect != hook.Allow {
 		return denyResult(cmp.Or(v.Reason, a.Guidance, "No one approved this call. Nothing was run. Do not try to reach the same end another way."))
 	}

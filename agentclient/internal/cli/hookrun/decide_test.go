@@ -157,7 +157,7 @@ func TestFallbackVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := hookRun{onUnreachable: test.option}
+			h := hookRun{onUnreachable: test.option, env: clitest.NoEnv}
 			c := newCall(test.point, test.can)
 			c.Fallback = test.fallback
 			v := h.fallbackVerdict(c, test.plan, test.why, "The cause.")
@@ -210,7 +210,7 @@ func TestVerdictFor_Decisions(t *testing.T) {
 			t.Parallel()
 			c := newCall(hook.Gate, allCapabilities)
 			c.Fallback = hook.Ask
-			require.Equal(t, test.want, (&hookRun{}).verdictFor(c, hookDecision{}, test.d))
+			require.Equal(t, test.want, (&hookRun{env: clitest.NoEnv}).verdictFor(c, hookDecision{}, test.d))
 		})
 	}
 }

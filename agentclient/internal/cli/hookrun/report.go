@@ -38,14 +38,34 @@ func (h *hookRun) send(c *hook.Call) (directive *control.Directive, finish func(
 	switch {
 	case errors.As(err, new(report.RejectionError)):
 		h.logf("%s event rejected: %v", c.Event.HookEventType, err)
-		return h.sendWithoutPayload(c, withReceipt), func() {}
+		if directive = h.sendWithoutPayload(c, withReceipt); directive == nil {
+			directive = h.freezeDirective(c, hubs)
+		}
+		return directive, func() {}
 	case err != nil:
-		return nil, func() { h.spoolEvent(c.Event, err) }
+		directive = h.freezeDirective(c, hubs)
+		return directive, func() { h.spoolEvent(c.Event, err) }
 	}
 	if withReceipt.Accepts != "" {
 		directive = directiveOf(response)
 	}
-	return directive, func() { h.flushSpool(poster, deadline) }
+	return directive, func() {
+		if h.accepts(c).Freeze {
+			h.rememberFreeze(c, hubs, directive.FreezeNotice())
+		}
+		h.flushSpool(poster, deadline)
+	}
+}
+
+// freezeDirective returns the directive of a hub that can't be reached.
+func (h *hookRun) freezeDirective(c *hook.Call, hubs []string) *control.Directive {
+	if !h.accepts(c).Freeze {
+		return nil
+	}
+	if notice := h.knownFreeze(c, hubs); notice != nil {
+		return &control.Directive{Freeze: notice}
+	}
+	return nil
 }
 
 // sendWithoutPayload sends an event that the hub rejected again, without the part that the model

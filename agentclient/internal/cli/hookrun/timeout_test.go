@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -30,13 +31,13 @@ func TestHookRun_FailRunDeniesOnTimeout(t *testing.T) {
 			return h.verdictFor(c, hookDecision{}, agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout, Source: schema.ByTimeout})
 		},
 	} {
-		failRun := &hookRun{onTimeout: schema.FailRun, env: func(string) string { return "" }}
+		failRun := &hookRun{onTimeout: schema.FailRun, env: clitest.NoEnv}
 		v := timeOut(failRun)
 		require.Equal(t, hook.Deny, v.Effect, name)
 		require.Contains(t, v.Reason, "stop here", name)
 		require.Equal(t, schema.FailRun, failRun.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)
 
-		normal := &hookRun{env: func(string) string { return "" }}
+		normal := &hookRun{env: clitest.NoEnv}
 		timeout := agentclient.Decision{Kind: schema.Permission, Outcome: schema.Timeout}
 		require.NotEqual(t, hook.Deny, normal.verdictFor(c, hookDecision{}, timeout).Effect, name)
 		require.Empty(t, normal.buildRequest(c, hookDecision{}).Event.HumanInTheLoop.OnTimeout, name)

@@ -36,6 +36,12 @@ const (
 // pinned, its address must be the one in use: the environment can name a dead port.
 func (h *hookRun) fallbackVerdict(c *hook.Call, hd hookDecision, why noDecisionReason, cause string) hook.Verdict {
 	v := hook.Verdict{Effect: c.Fallback, Reason: cause}
+	if why == noHub || why == noAnswer || why == rejected {
+		hubs, _ := h.selectHub().Hubs() // without an address no hub is known to have frozen anything
+		if f := h.knownFreeze(c, hubs); f != nil {
+			return c.Frozen(f.Text(), f.Guidance(), true)
+		}
+	}
 	switch {
 	case c.Point == hook.Appeal:
 		return hook.Verdict{} // the refusal counts
@@ -67,6 +73,8 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 			v.Arguments = d.Arguments
 		}
 		return v
+	case d.Source == schema.ByFreeze && d.Outcome == schema.Deny:
+		return c.Frozen(cmp.Or(d.Reason, d.Comment), d.Guidance, d.Interrupt)
 	case d.Kind == schema.Permission && d.Outcome == schema.Deny:
 		return hook.Denial(cmp.Or(d.Reason, d.Comment), d.Guidance, d.Interrupt)
 	case d.Answered() && d.Kind != schema.Permission:

@@ -68,12 +68,13 @@ const key = (freezes: readonly { id: number }[]) => freezes.map((f) => f.id).joi
 export const freezes = new Freezes()
 
 /** The counts as one line. */
-export function countsText({ stopped, finishing, uncontrolled }: Counts): string {
+export function countsText({ stopped, finishing, uncontrolled, unchecked }: Counts): string {
   const { counts } = freezeBarText
   const parts = [
     stopped > 0 && counts.stopped(stopped),
     finishing > 0 && counts.finishing(finishing),
     uncontrolled > 0 && counts.uncontrolled(uncontrolled),
+    unchecked > 0 && counts.unchecked(unchecked),
   ]
   return parts.filter(Boolean).join(' · ') || counts.none
 }

@@ -68,19 +68,23 @@ describe('Freeze', () => {
     vi.stubGlobal('fetch', () => waiting.promise)
     const loading = freezes.load()
     hub.setFreezes([all, app])
-    waiting.resolve(new Response(JSON.stringify({ freezes: [], stopped: 4, finishing: 0, uncontrolled: 0 })))
+    waiting.resolve(
+      new Response(JSON.stringify({ freezes: [], stopped: 4, finishing: 0, uncontrolled: 0, unchecked: 0 })),
+    )
     await loading
     expect(hub.freezes).toEqual([all, app])
-    reply(200, { freezes: [], stopped: 0, finishing: 0, uncontrolled: 0 })
+    reply(200, { freezes: [], stopped: 0, finishing: 0, uncontrolled: 0, unchecked: 0 })
     await freezes.load()
     expect(hub.freezes).toEqual([])
   })
 })
 
 it('countsText leaves out what is zero', () => {
-  expect(countsText({ stopped: 4, finishing: 2, uncontrolled: 1 })).toBe(
-    '4 stopped · 2 finishing a call · 1 not controllable (observe mode)',
+  expect(countsText({ stopped: 4, finishing: 2, uncontrolled: 1, unchecked: 3 })).toBe(
+    '4 stopped · 2 finishing a call · 1 not controllable (observe mode) · 3 calls ran unchecked (the hub could not be reached)',
   )
-  expect(countsText({ stopped: 0, finishing: 2, uncontrolled: 0 })).toBe('2 finishing a call')
-  expect(countsText({ stopped: 0, finishing: 0, uncontrolled: 0 })).toBe('No agent has tried a call since.')
+  expect(countsText({ stopped: 0, finishing: 2, uncontrolled: 0, unchecked: 0 })).toBe('2 finishing a call')
+  expect(countsText({ stopped: 0, finishing: 0, uncontrolled: 0, unchecked: 0 })).toBe(
+    'No agent has tried a call since.',
+  )
 })

@@ -15,6 +15,8 @@ export const freezeBarText = {
     stopped: (n: number) => `${n} stopped`,
     finishing: (n: number) => `${n} finishing a call`,
     uncontrolled: (n: number) => `${n} not controllable (observe mode)`,
+    unchecked: (n: number) =>
+      `${n} ${n === 1 ? 'call' : 'calls'} ran unchecked (the hub could not be reached)`,
     none: 'No agent has tried a call since.',
   },
 }

@@ -892,6 +892,8 @@ export interface FreezeList {
   finishing: number
   /** no hook that can stop the agent: observe mode, or an older hook */
   uncontrolled: number
+  /** calls, not sessions, that ran because their hook could not reach the hub */
+  unchecked: number
 }
 
 /** Health is the body of GET /healthz and GET /readyz. */

@@ -45,7 +45,9 @@ func (s *Server) ClaudeCode(c Request, limit int64) error {
 	if call.UnknownEvent != "" {
 		call = call.Observed() // http hooks have no policy
 	}
-	call.HasPrompt = call.HasPrompt && entrypoint != "" // claude -p has no dialog, and may not say so
+	if entrypoint == "" { // claude -p has no dialog, and may not say so
+		call.HasPrompt, call.Headless = false, true
+	}
 	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
 	cn, ok := c.Context().Conn().(*middleware.Conn)
@@ -79,7 +81,7 @@ func (s *Server) storeHook(c Request, agent hook.Agent, call *hook.Call) error {
 		e.IdempotencyKey = strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, id}, "/")
 	}
 	frozen := func() *control.Freeze { return s.Hub.Store.FreezeOf(e.SourceApp, e.SessionID) }
-	wasFrozen := canStop(call) && frozen() != nil
+	wasFrozen := call.StopsWhenFrozen() && frozen() != nil
 	by := c.By
 	by.Accepts = &control.Accepts{Freeze: wasFrozen, Message: call.Accepts().Message}
 	var v hook.Verdict
@@ -93,20 +95,15 @@ func (s *Server) storeHook(c Request, agent hook.Agent, call *hook.Call) error {
 	default:
 		return err
 	}
-	if f := frozen(); f != nil && canStop(call) {
-		notice := f.Notice()
-		v.Effect, v.Reason, v.StopReason = hook.Deny, notice.Guidance(), notice.Text()
+	if f := frozen(); f != nil && call.StopsWhenFrozen() {
+		messages, notice := v.Messages, f.Notice()
+		v = call.Frozen(notice.Text(), notice.Guidance(), true)
+		v.Messages = messages
 	}
 	if out := agent.Render(call, v).Stdout; len(out) > 0 {
 		return sendJSON(c.Ctx, out)
 	}
 	return sendJSON(c.Ctx, noDecision)
-}
-
-// canStop reports whether a freeze stops the agent at this call.
-func canStop(call *hook.Call) bool {
-	isPermission := call.Point == hook.Prompt && call.Ask != nil && call.Ask.Type == schema.Permission
-	return call.Accepts().Freeze || isPermission
 }
 
 func (s *Server) ingestHook(c Request, e *schema.Event, by hub.Caller) (hub.StoredEvent, error) {
@@ -189,7 +186,7 @@ func (h *heldHook) render(raw []byte, _ error) []byte {
 	if json.Unmarshal(raw, &a) != nil {
 		return noDecision
 	}
-	if b := h.agent.Render(h.call, hook.VerdictOf(h.call.Ask.Type, &a)).Stdout; len(b) > 0 {
+	if b := h.agent.Render(h.call, h.call.VerdictOf(&a)).Stdout; len(b) > 0 {
 		return b
 	}
 	return noDecision

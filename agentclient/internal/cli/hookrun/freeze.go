@@ -1,0 +1,108 @@
+package hookrun
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+)
+
+// A freeze holds while the hub does not answer. A hub on this machine repeats its freezes in a file
+// beside its socket; of any other hub, the hook remembers the freezes that it was told, until the hub
+// answers a call of their scope without one.
+
+// maxRemembered is how many freezes of a hub are remembered. The oldest ones are dropped.
+const maxRemembered = 100
+
+// knownFreeze returns the freeze that stops the call although no hub answered about it; nil if none is
+// known.
+func (h *hookRun) knownFreeze(c *hook.Call, hubs []string) *control.FreezeNotice {
+	if h.observe || !c.StopsWhenFrozen() {
+		return nil
+	}
+	for _, hub := range hubs {
+		freezes, isKnown := socket.FreezesOf(hub)
+		if !isKnown {
+			freezes = socket.ReadFreezes(h.rememberedFile(hub))
+		}
+		for _, f := range freezes {
+			if f.Stops(c.Event.SourceApp, c.Event.SessionID) {
+				recordFreeze(&c.Event)
+				return f.Notice()
+			}
+		}
+	}
+	return nil
+}
+
+// recordFreeze adds to the event that the hook denied the call by itself.
+func recordFreeze(e *schema.Event) {
+	if e.Extra == nil {
+		e.Extra = map[string]json.RawMessage{}
+	}
+	e.Extra[control.HookMember] = json.RawMessage(`{"verdict":"` + control.VerdictDeny + `","by":"` + control.ByFreeze + `"}`)
+}
+
+// rememberedFile returns the file of the freezes that a hub told, in the account's home: the environment
+// can't name another one. It returns "" if the account has no home.
+func (h *hookRun) rememberedFile(hub string) string {
+	home := cli.AccountHome(h.env)
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "hookback", "frozen-"+hashOf([]byte(strings.TrimRight(hub, "/")))[:16])
+}
+
+// rememberFreeze remembers what a hub said about this call: the freeze that stops it, or nil.
+func (h *hookRun) rememberFreeze(c *hook.Call, hubs []string, notice *control.FreezeNotice) {
+	for _, hub := range hubs {
+		if _, isKnown := socket.FreezesOf(hub); isKnown {
+			continue
+		}
+		file := h.rememberedFile(hub)
+		if _, err := os.Lstat(file); notice == nil && err != nil {
+			continue // the usual case
+		}
+		freezes := slices.DeleteFunc(socket.ReadFreezes(file), func(f control.Freeze) bool {
+			return f.Stops(c.Event.SourceApp, c.Event.SessionID)
+		})
+		if notice != nil {
+			freezes = append(freezes, freezeOf(&c.Event, notice))
+			freezes = freezes[max(0, len(freezes)-maxRemembered):]
+		}
+		h.writeRemembered(file, freezes)
+	}
+}
+
+func (h *hookRun) writeRemembered(file string, freezes []control.Freeze) {
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	switch {
+	case err != nil:
+	case len(freezes) == 0:
+		err = os.Remove(file)
+	default:
+		err = socket.WriteFreezes(file, freezes, 0o600)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		h.logf("freezes of the hub not remembered: %v", err)
+	}
+}
+
+// freezeOf returns the freeze of which a hub told the hook of this event.
+func freezeOf(e *schema.Event, n *control.FreezeNotice) control.Freeze {
+	f := control.Freeze{ID: n.ID, Scope: n.Scope, By: n.By}
+	if f.Scope == control.FreezeApp || f.Scope == control.FreezeSession {
+		f.SourceApp = e.SourceApp
+	}
+	if f.Scope == control.FreezeSession {
+		f.SessionID = e.SessionID
+	}
+	return f
+}
