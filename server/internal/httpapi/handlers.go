@@ -400,13 +400,20 @@ func (s *Server) hubKey(c *fiber.Ctx) error {
 }
 
 func (s *Server) health(c *fiber.Ctx) error {
-	return reply(c)(json.Marshal(schema.Health{Status: "ok", Version: s.Version}))
+	return s.sendHealth(c, schema.Health{Status: "ok"})
+}
+
+func (s *Server) sendHealth(c *fiber.Ctx, h schema.Health) error {
+	if h.Version = s.Version; middleware.HasForeignHost(c) {
+		h = schema.Health{Status: h.Status}
+	}
+	return reply(c)(json.Marshal(h))
 }
 
 // ready reports whether events can be stored: 200 or 503. Load balancers and startup
 // scripts check the status code only.
 func (s *Server) ready(c *fiber.Ctx) error {
-	h := schema.Health{Status: "ok", Version: s.Version}
+	h := schema.Health{Status: "ok"}
 	stats, err := s.Store.Stats(c.UserContext())
 	switch {
 	case s.stopping.Err() != nil:
@@ -425,7 +432,7 @@ func (s *Server) ready(c *fiber.Ctx) error {
 	} else {
 		h.Detail = strings.Trim(lagWarning(&stats)+"; "+s.Traces.Warning(), "; ")
 	}
-	return reply(c)(json.Marshal(h))
+	return s.sendHealth(c, h)
 }
 
 // lagWarning returns which results are out of date or slow; empty: none.

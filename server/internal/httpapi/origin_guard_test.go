@@ -193,7 +193,7 @@ func TestOriginGuard_ChecksHostName(t *testing.T) {
 		"evil-localhost:" + r.port:         false,
 		"[::]:" + r.port:                   false,
 	} {
-		resp, body := r.do("GET", "/healthz", "", "Host", host)
+		resp, body := r.do("GET", "/events/recent", "", "Host", host)
 		if ok {
 			require.Equal(t, 200, resp.StatusCode, "%s: %s", host, body)
 			continue
@@ -203,6 +203,34 @@ func TestOriginGuard_ChecksHostName(t *testing.T) {
 	}
 	resp, _ := r.raw("GET http://evil.example/events/recent HTTP/1.1\r\nHost: 127.0.0.1:" + r.port + "\r\n\r\n")
 	require.Contains(t, []int{400, 421}, resp.StatusCode, "a target that names another host")
+}
+
+// Load balancers and monitors do not know the hub's name. A page that a name was rebound for
+// learns the status and nothing else.
+func TestOriginGuard_AnswersHealthChecksUnderAnyName(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		for name, request := range map[string]string{
+			"HAProxy":         "GET " + path + " HTTP/1.0\r\n\r\n",
+			"no port":         "GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+			"cloud balancer":  "GET " + path + " HTTP/1.1\r\nHost: 10.0.0.7:8080\r\nUser-Agent: GoogleHC/1.0\r\n\r\n",
+			"nagios, by name": "GET " + path + " HTTP/1.1\r\nHost: backend-1.example\r\n\r\n",
+		} {
+			resp, body := r.raw(request)
+			require.Equal(t, 200, resp.StatusCode, "%s %s: %s", path, name, body)
+			require.JSONEq(t, `{"status":"ok","version":""}`, string(body), name)
+		}
+		resp, body := r.do("HEAD", path, "", "Host", "backend-1.example")
+		require.Equal(t, 200, resp.StatusCode, body)
+		resp, body = r.do("POST", path, "{}", "Host", "backend-1.example")
+		require.Equal(t, 421, resp.StatusCode, body)
+		resp, body = r.do("GET", path, "", "Host", "evil.example", "Origin", "http://page.example")
+		require.Equal(t, 403, resp.StatusCode, body)
+		resp, body = r.do("GET", path, "")
+		require.Contains(t, string(body), `"version":"`, "%s: %d", path, resp.StatusCode)
+		require.NotContains(t, string(body), `"version":""`)
+	}
 }
 
 func TestOriginGuard_RejectsDuplicateHeaders(t *testing.T) {

@@ -46,7 +46,10 @@ func NewOriginGuard(hosts, origins []string, tls bool, public PublicHosts) *Orig
 // origins.
 func (d *OriginGuard) Check(c *fiber.Ctx) error {
 	if err := d.checkHost(c); err != nil {
-		return err
+		if !isProbe(c) {
+			return err
+		}
+		c.Locals(foreignHost{}, true)
 	}
 	origin, err := d.checkOrigin(c)
 	if err != nil {
@@ -62,6 +65,20 @@ func (d *OriginGuard) Check(c *fiber.Ctx) error {
 		return err
 	}
 	return c.Next()
+}
+
+// foreignHost is the key of a local that marks a request under a name that is not the hub's.
+type foreignHost struct{}
+
+// HasForeignHost reports whether a probe uses a name that is not the hub's. Its response must
+// contain no more than its status, because a page whose name was rebound can read it.
+func HasForeignHost(c *fiber.Ctx) bool { return c.Locals(foreignHost{}) != nil }
+
+// isProbe reports whether the request is a health check. Load balancers and monitors send any
+// name as the host, or none (HTTP/1.0).
+func isProbe(c *fiber.Ctx) bool {
+	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+	return isRead && (c.Path() == schema.PathHealth || c.Path() == schema.PathReady)
 }
 
 // SingleHeader returns a header's only value, or "" if it is absent. ok is false if the
