@@ -182,6 +182,66 @@ func TestPull_EndsOnDisconnect(t *testing.T) {
 	require.NotEqual(t, schema.Pulled, q.Delivery.State)
 }
 
+// TestServer_AnswersHalfClosedConnections: a program may close its sending side after the request
+// (nc -N, socat) and wait for the response. A program that is gone looks the same until data is
+// sent to it (TestPull_EndsOnDisconnect).
+func TestServer_AnswersHalfClosedConnections(t *testing.T) {
+	t.Parallel()
+	post := func(line, body string) string {
+		return fmt.Sprintf("POST %s\r\nHost: HUB\r\nX-Claude-Entrypoint: cli\r\nContent-Length: %d\r\n\r\n%s", line, len(body), body)
+	}
+	const ask = `{"question":"half closed?"}`
+	hook := hookSample(t, "PermissionRequest-Bash")
+	for name, c := range map[string]struct{ request, want string }{
+		"ask":                 {post("/ask HTTP/1.1", ask), `"permission":true`},
+		"ask, limited":        {post("/ask HTTP/1.1\r\nPrefer: wait=60", ask), `"permission":true`},
+		"hook":                {post(schema.PathClaudeCode+" HTTP/1.1", hook), `"behavior":"allow"`},
+		"long poll":           {"GET " + schema.At(schema.PathResponse, 1) + "?wait=60 HTTP/1.1\r\nHost: HUB\r\n\r\n", `"permission":true`},
+		"long poll, HTTP/1.0": {"GET " + schema.At(schema.PathResponse, 1) + "?wait=60 HTTP/1.0\r\nHost: HUB\r\n\r\n", `"permission":true`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t, fastHooks)
+			if strings.HasPrefix(c.request, "GET") {
+				r.post(event(1, permission))
+			}
+			conn, err := net.Dial("tcp", r.addr)
+			require.NoError(t, err)
+			defer func() { _ = conn.Close() }()
+			require.NoError(t, conn.SetDeadline(time.Now().Add(waitLimit)))
+			_, err = io.WriteString(conn, strings.Replace(c.request, "HUB", r.addr, 1))
+			require.NoError(t, err)
+			require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+			r.waitForQuestion(1)
+			in := bufio.NewReader(conn)
+			read := func() *http.Response {
+				resp, err := http.ReadResponse(in, nil)
+				require.NoError(t, err)
+				return resp
+			}
+			resp, heartbeats := (*http.Response)(nil), make([]byte, 5)
+			switch name {
+			case "ask", "hook":
+				resp = read()
+				_, err = io.ReadFull(resp.Body, heartbeats)
+				require.NoError(t, err)
+				require.Equal(t, "     ", string(heartbeats))
+			case "ask, limited", "long poll":
+				require.Equal(t, 100, read().StatusCode)
+				require.Equal(t, 100, read().StatusCode)
+			}
+			r.respond(1)
+			if resp == nil {
+				resp = read()
+			}
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			require.Contains(t, string(body), c.want)
+		})
+	}
+}
+
 // TestPull_KeepsConnectionUsable: reading ahead to detect a disconnect must not consume the
 // next request.
 func TestPull_KeepsConnectionUsable(t *testing.T) {

@@ -362,7 +362,7 @@ func (s *Server) pull(c *fiber.Ctx) error {
 func (s *Server) longPollContext(c *fiber.Ctx, seconds int64) (context.Context, func()) {
 	ctx, stopWatching := s.stopping, func() {}
 	if cn, ok := c.Context().Conn().(*middleware.Conn); ok && seconds > 0 {
-		ctx, stopWatching = cn.WatchDisconnect(ctx)
+		ctx, stopWatching = cn.WatchDisconnect(ctx, cn.ProbeHalfClosed(c.Request()))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stopObserving := s.Hub.People.OnRevoked(caller(c).Identity, cancel)

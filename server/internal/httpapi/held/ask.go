@@ -79,7 +79,7 @@ type openAsk struct {
 // its answer.
 func (s *Server) askWithin(c *fiber.Ctx, a *openAsk, wait time.Duration) error {
 	c.Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
-	ctx, stop := a.conn.WatchDisconnect(s.Stopping)
+	ctx, stop := a.conn.WatchDisconnect(s.Stopping, a.conn.ProbeHalfClosed(c.Request()))
 	answer, err := s.Hub.Pull(ctx, a.id, hub.PullOptions{Wait: wait, Secret: a.secret})
 	isGone := ctx.Err() != nil && s.Stopping.Err() == nil
 	stop()

@@ -66,15 +66,20 @@ func (s *Server) respond(c *fiber.Ctx, r response) (cancel func()) {
 	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
 		defer func() { middleware.LogPanic(s.Log, recover()) }()
 		defer cancel()
-		ctx, stop := r.conn.WatchDisconnect(ctx)
+		open, halfClosed := context.WithCancel(ctx)
+		ctx, stop := r.conn.WatchDisconnect(ctx, func(context.Context) error { halfClosed(); return nil })
 		defer stop()
-		_, _ = out.Write(s.wait(ctx, out, r))
+		defer context.AfterFunc(ctx, halfClosed)()
+		_, _ = out.Write(s.wait(ctx, open, out, r))
 	})
 	return cancel
 }
 
-// wait writes the heartbeat until the question has ended, and returns the rest of the response.
-func (s *Server) wait(ctx context.Context, out *bufio.Writer, r response) []byte {
+// wait writes the heartbeat until the question has ended, and returns the rest of the response. open
+// ends before ctx if the program closes its sending side. Then probes show whether it is gone: the
+// connection is reset after the first one, the second one fails, and the third one returns that error.
+func (s *Server) wait(ctx, open context.Context, out *bufio.Writer, r response) []byte {
+	probes := 3
 	for deadline := time.Now().Add(r.limit); r.limit <= 0 || time.Now().Before(deadline); {
 		// The server's write timeout covers the whole response. Each heartbeat gets a separate
 		// deadline.
@@ -83,7 +88,15 @@ func (s *Server) wait(ctx context.Context, out *bufio.Writer, r response) []byte
 		if out.Flush() != nil || ctx.Err() != nil {
 			break
 		}
-		answer, err := s.Hub.Pull(ctx, r.id, hub.PullOptions{Wait: s.Heartbeat, Secret: r.secret})
+		pause := s.Heartbeat
+		round := open
+		if open.Err() != nil {
+			round = ctx
+			if probes--; probes > 0 {
+				pause = min(pause, middleware.ResetDelay)
+			}
+		}
+		answer, err := s.Hub.Pull(round, r.id, hub.PullOptions{Wait: pause, Secret: r.secret})
 		if answer != nil {
 			return r.waiter.render(answer, nil)
 		}

@@ -335,7 +335,13 @@ func (c *Conn) Close() error {
 
 // WatchDisconnect returns a context that is canceled when the peer disconnects while its
 // request is being handled. The handler must call stop before it returns.
-func (c *Conn) WatchDisconnect(ctx context.Context) (watched context.Context, stop func()) {
+//
+// The end of the peer's data alone does not show that it is gone: it may have closed its sending side
+// and still wait for the response (RFC 9112, 9.6). If that happens, halfClosed is called, and the
+// context is canceled if it returns an error.
+func (c *Conn) WatchDisconnect(
+	ctx context.Context, halfClosed func(watched context.Context) error,
+) (watched context.Context, stop func()) {
 	watched, cancel := context.WithCancel(ctx)
 	_ = c.Conn.SetReadDeadline(time.Time{})
 	done := make(chan struct{})
@@ -346,16 +352,49 @@ func (c *Conn) WatchDisconnect(ctx context.Context) (watched context.Context, st
 		c.mu.Lock()
 		c.readAhead = append(c.readAhead, b[:n]...)
 		c.mu.Unlock()
+		if errors.Is(err, io.EOF) {
+			err = halfClosed(watched)
+		}
 		if err != nil {
 			cancel()
 		}
 	}()
 	return watched, func() {
 		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // unblocks the read; the server sets its own deadline before the next request
-		<-done
 		cancel()
+		<-done
 	}
 }
+
+// ResetDelay is the time that a peer that is gone has to reset the connection after it was written to.
+const ResetDelay = 250 * time.Millisecond
+
+// ProbeHalfClosed is for WatchDisconnect before the response to r begins. It returns an error if the
+// peer of a half-closed connection is gone, after ResetDelay. It sends interim responses, because
+// such a peer resets the connection only when it receives data.
+func (c *Conn) ProbeHalfClosed(r *fasthttp.Request) func(context.Context) error {
+	if !r.Header.IsHTTP11() {
+		return func(context.Context) error { return nil } // HTTP/1.0 has no interim responses
+	}
+	return c.probe
+}
+
+func (c *Conn) probe(ctx context.Context) error {
+	const interim = "HTTP/1.1 100 Continue\r\n\r\n" // every client skips it (RFC 9110, 15.2)
+	if _, err := c.Conn.Write([]byte(interim)); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(ResetDelay):
+		_, err := c.Conn.Write([]byte(interim))
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// EndHalfClosed treats a half-closed connection as closed.
+func EndHalfClosed(context.Context) error { return io.EOF }
 
 // connSet is the set of open connections.
 type connSet struct {

@@ -93,7 +93,7 @@ func (s *NetHTTP) Serve(c *fiber.Ctx, handler func(waitCtx context.Context) http
 	if !ok {
 		return fiber.ErrInternalServerError
 	}
-	peerCtx, unwatch := cn.WatchDisconnect(context.Background())
+	peerCtx, unwatch := cn.WatchDisconnect(context.Background(), EndHalfClosed)
 	waitCtx, cancel := context.WithCancel(peerCtx)
 	stopAfterFunc := context.AfterFunc(s.Stopping, cancel)
 	release := func() {
