@@ -70,10 +70,11 @@ func pathOf(host string) (path string, ok bool) {
 	return string(b), err == nil
 }
 
-// IsLoopback reports whether a host name of an address is this machine's.
+// IsLoopback reports whether a host name of an address is this machine's. Names have no case, and
+// may end with the dot of the DNS root (RFC 4343, RFC 1034).
 func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return strings.ToLower(strings.TrimSuffix(host, ".")) == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // Transport sends HTTP requests. It reaches a hub without TLS on a loopback address through

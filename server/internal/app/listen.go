@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
@@ -19,7 +20,7 @@ func listen(addr string) ([]net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if host == "localhost" {
+	if net.ParseIP(host) == nil && socket.IsLoopback(host) {
 		host = "127.0.0.1"
 	}
 	const maxAttempts = 20 // a port can be free in one family and in use in the other

@@ -47,7 +47,7 @@ type allowEntry struct {
 
 // target is the address of a URL that the policy allows.
 type target struct {
-	host string     // as in the URL
+	host string     // in lower case
 	addr netip.Addr // invalid for a name
 	port uint16
 	tls  bool
@@ -103,7 +103,10 @@ func (p *DialPolicy) checkURL(rawURL string) (target, error) {
 	case strings.Contains(rawURL, "#"):
 		return target{}, blockedError("it contains a fragment")
 	}
-	to := target{host: u.Hostname(), tls: u.Scheme == "wss"}
+	to := target{host: strings.ToLower(u.Hostname()), tls: u.Scheme == "wss"}
+	if to.host == localhost+"." { // the same name with the dot of the DNS root
+		to.host = localhost
+	}
 	if to.port, err = portOf(u); err != nil {
 		return target{}, err
 	}

@@ -28,7 +28,7 @@ func TestDialPolicy_Defaults(t *testing.T) {
 	own := newPolicy(t)
 	for _, url := range []string{
 		"ws://127.0.0.1:50123", "ws://127.0.0.1:50123/", "ws://127.9.8.7:1024/p?q=r", "ws://localhost:50123", "ws://[::1]:50123/a/b",
-		"ws://[::ffff:127.0.0.1]:50123", "WS://localhost:65535",
+		"ws://[::ffff:127.0.0.1]:50123", "WS://localhost:65535", "ws://LOCALHOST:5000", "ws://localhost.:5000",
 	} {
 		require.NoError(t, own.Check(url), url)
 	}
@@ -39,7 +39,8 @@ func TestDialPolicy_Defaults(t *testing.T) {
 		"ws://127.0.0.1:0", "ws://127.0.0.1:65536", "ws://127.0.0.1:http", "ws://127.0.0.1:-1", "ws://127.0.0.1:5000:5000",
 		"ws://user@127.0.0.1:5000", "ws://user:pw@127.0.0.1:5000", "ws://localhost:5000@10.0.0.1:5000", "ws://127.0.0.1:5000/#f", "ws://127.0.0.1:5000#",
 		"ws://2130706433:5000", "ws://0x7f000001:5000", "ws://0x7f.1:5000", "ws://127.1:5000", "ws://0177.0.0.1:5000", "ws://127.0.0.1.:5000",
-		"ws://localhost.:5000", "ws://LOCALHOST:5000", "ws://localhost.evil.example:5000", "ws://foo.localhost:5000", "ws://ip6-localhost:5000",
+		"ws://Localhost:4000", "ws://localhost.:4000", "ws://localhost..:5000", "ws://localhoſt:5000",
+		"ws://localhost.evil.example:5000", "ws://foo.localhost:5000", "ws://ip6-localhost:5000",
 		"ws://127.0.0.1.nip.io:5000", "ws://%31%32%37.0.0.1:5000", "ws://１２７.0.0.1:5000", "ws://127。0。0。1:5000",
 		"ws://0.0.0.0:5000", "ws://[::]:5000", "ws://10.0.0.1:5000", "ws://192.168.1.1:5000", "ws://169.254.169.254:5000",
 		"ws://[::ffff:169.254.169.254]:5000", "ws://[fd00::1]:5000", "ws://[fe80::1]:5000", "ws://[fe80::1%25lo]:5000", "ws://[::1%25lo]:5000",

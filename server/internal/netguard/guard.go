@@ -10,8 +10,11 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hookback/hookback/agentclient/socket"
 )
 
 // ErrRefused is wrapped by every error for an address that the hub may not connect to.
@@ -67,10 +70,10 @@ func (g *Guard) CheckHost(host string, port uint16) error {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return g.checkAddr(host, port, addr)
 	}
-	if host == "localhost" {
+	if socket.IsLoopback(host) {
 		return g.checkAddr(host, port, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 	}
-	if !isHostName(host) {
+	if !isHostName(strings.ToLower(host)) {
 		return refused("%s is not a host name", strconv.QuoteToASCII(host[:min(len(host), 80)]))
 	}
 	return nil

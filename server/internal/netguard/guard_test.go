@@ -32,6 +32,9 @@ func TestGuard_CheckHost(t *testing.T) {
 		"127.0.0.1":                     {false, true},
 		"::ffff:127.0.0.1":              {false, true},
 		"localhost":                     {false, true},
+		"LocalHost":                     {false, true}, // names have no case
+		"localhost.":                    {false, true},
+		"NTFY.Example":                  {true, true},
 		"127.0.0.2":                     {false, false},
 		"::1":                           {false, false},
 		"10.1.2.3":                      {false, true},

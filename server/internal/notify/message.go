@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
@@ -227,8 +227,7 @@ func truncate(text string, limit int) string {
 
 // isLoopback reports whether host is reachable from this machine only.
 func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
+	return host == "" || socket.IsLoopback(host) || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }
 
 // Reach is the hub's address.

@@ -7,13 +7,13 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -256,7 +256,5 @@ func hostOf(u *url.URL) string {
 
 // isLoopback reports whether host is reachable from this machine only.
 func isLoopback(host string) bool {
-	host = strings.ToLower(host)
-	ip, err := netip.ParseAddr(host)
-	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
+	return host == "" || socket.IsLoopback(host) || strings.HasSuffix(strings.ToLower(host), ".localhost")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -86,8 +86,7 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 // isLocal reports whether all hosts are sockets or loopback addresses.
 func isLocal(hosts []string) bool {
 	for _, host := range hosts {
-		ip := net.ParseIP(host)
-		if !strings.HasPrefix(host, "/") && !strings.HasPrefix(host, "@") && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !strings.HasPrefix(host, "/") && !strings.HasPrefix(host, "@") && !socket.IsLoopback(host) {
 			return false
 		}
 	}
