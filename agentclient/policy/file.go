@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 )
 
 // Limits of a policy file.
@@ -104,7 +105,7 @@ func ReadText(file string) ([]byte, error) {
 func Parse(file string, text []byte) (*File, error) { return parse(file, text, nil) }
 
 func parse(file string, text []byte, pending *callArguments) (*File, error) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // byte order mark of some editors
+	text = plaintext.Decode(text)
 	r := fileParser{file: file, text: text, call: pending}
 	root, err := call.ParseValue(text, maxDepth)
 	if jsonErr := (*call.SyntaxError)(nil); errors.As(err, &jsonErr) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
 )
@@ -81,7 +82,7 @@ func readPins(file string, allowed fs.FileMode, owners ...int) (pins []Pin, comm
 		return nil, nil, fmt.Errorf("%s is larger than %d bytes", file, maxPinFile)
 	}
 	number := 0
-	for line := range bytes.Lines(text) {
+	for line := range bytes.Lines(plaintext.Decode(text)) {
 		number++
 		line := strings.TrimSpace(string(line))
 		if line == "" || strings.HasPrefix(line, "#") {

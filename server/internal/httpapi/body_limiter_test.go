@@ -89,6 +89,15 @@ func TestBodyLimiter_SharesBudget(t *testing.T) {
 	r.post(event(2, `"summary":"`+strings.Repeat("y", 500<<10)+`"`))
 }
 
+// TestServer_SkipsByteOrderMark: curl --data-binary sends a file of PowerShell 5.1 unchanged.
+func TestServer_SkipsByteOrderMark(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	require.EqualValues(t, 1, r.post("\ufeff"+event(1)+"\r\n").ID)
+	resp, body := r.do("POST", "/events", "\ufeff", "Content-Type", "application/json")
+	require.Equal(t, 400, resp.StatusCode, string(body))
+}
+
 // TestBodyLimiter_PreventsRequestSmuggling: the server would parse the unread rest of a
 // body as a request of the same client.
 func TestBodyLimiter_PreventsRequestSmuggling(t *testing.T) {

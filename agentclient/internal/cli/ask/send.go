@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -52,7 +53,7 @@ func (s *sendFlags) event(stdin io.Reader) (schema.Event, error) {
 		if len(text) > schema.MaxBody {
 			return e, fmt.Errorf("the event on stdin is larger than %d MiB, the maximum of a hub", schema.MaxBody>>20)
 		}
-		if err := json.Unmarshal(text, &e); err != nil {
+		if err := json.Unmarshal(plaintext.Decode(text), &e); err != nil {
 			return e, fmt.Errorf("the event on stdin is not valid: %w; see hookback send --help", err)
 		}
 	}

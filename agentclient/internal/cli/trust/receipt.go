@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/agentclient/receipt"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
@@ -142,7 +143,7 @@ func readFileOrStdin(name string, std cli.Streams) ([]byte, error) {
 	if err == nil && len(text) > maxReceipt {
 		err = errors.New("the file is too large for a receipt")
 	}
-	return text, err
+	return plaintext.Decode(text), err
 }
 
 // readRequirements reads the files that the flags name.
@@ -168,7 +169,7 @@ func (r *receiptFlags) readRequirements() (err error) {
 		if err != nil {
 			return fmt.Errorf("read --call: %w", err)
 		}
-		r.need.Call = &receipt.Call{Tool: tool, Arguments: arguments}
+		r.need.Call = &receipt.Call{Tool: tool, Arguments: plaintext.Decode(arguments)}
 	}
 	for _, pair := range r.personKeys {
 		name, file, ok := strings.Cut(pair, "=")
@@ -193,7 +194,7 @@ func readPublicKey(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, _ := pem.Decode(text)
+	block, _ := pem.Decode(plaintext.Decode(text))
 	if block == nil || block.Type != "PUBLIC KEY" {
 		return nil, fmt.Errorf("%s: contains no PUBLIC KEY in PEM", file)
 	}
@@ -212,7 +213,7 @@ func (r *receiptFlags) trustedKeys() ([]ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read --key: %w", err)
 	}
-	return parseHubKeys(string(text), r.keyFile)
+	return parseHubKeys(string(plaintext.Decode(text)), r.keyFile)
 }
 
 // pinnedKeys returns the keys of the hubs that this account trusts.

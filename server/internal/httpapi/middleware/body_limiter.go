@@ -58,7 +58,7 @@ func (s *BodyLimiter) Limit(next fasthttp.RequestHandler) fasthttp.RequestHandle
 			writeBodyError(ctx, err)
 			return
 		}
-		ctx.Request.SetBodyRaw(body)
+		ctx.Request.SetBodyRaw(bytes.TrimPrefix(body, []byte("\ufeff"))) // the byte order mark of files that PowerShell writes
 		next(ctx)
 		ctx.Request.ResetBody()
 	}
