@@ -21,6 +21,8 @@ func newLaunchAgent(home string, uid int, argv []string) unit {
 		},
 		stop:   [][]string{{"sh", "-c", `! launchctl print "$1" >/dev/null 2>&1 || launchctl bootout "$1"`, "sh", service}},
 		status: []string{"sh", "-c", `launchctl print "$1" | grep -q "state = running"`, "sh", service},
+		reach:  []string{"launchctl", "print", domain},
+		remedy: "Sign in at the screen of this Mac, or run the hub with hookback up or hookback-server",
 	}
 }
 

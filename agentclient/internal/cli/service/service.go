@@ -117,6 +117,9 @@ func (r *run) install(ctx context.Context) error {
 	if _, err := r.requireOwnUnit(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if err := r.requireManager(ctx); err != nil {
+		return fmt.Errorf("%w; nothing was written. %s", err, r.unit.remedy)
+	}
 	if err := writeUnit(r.unit.file, r.unit.content); err != nil {
 		return fmt.Errorf("write the unit: %w; nothing was changed", err)
 	}
@@ -198,6 +201,9 @@ func (r *run) uninstall(ctx context.Context) error {
 		_, _ = fmt.Fprintf(r.std.Out, "# would be removed: %s\n%s", r.unit.file, content)
 		return nil
 	}
+	if err := r.requireManager(ctx); err != nil {
+		return fmt.Errorf("%w; the unit %s stays. %s", err, r.unit.file, r.unit.remedy)
+	}
 	for _, argv := range r.unit.stop {
 		if err := r.command(ctx, argv); err != nil {
 			return fmt.Errorf("%w; the unit stays", err)
@@ -263,6 +269,17 @@ func writeUnit(file string, unit []byte) error {
 		return err
 	}
 	return os.Rename(f.Name(), file)
+}
+
+// requireManager returns an error unless the service manager serves this account.
+func (r *run) requireManager(ctx context.Context) error {
+	if r.unit.reach == nil {
+		return nil
+	}
+	if err := r.command(ctx, r.unit.reach); err != nil {
+		return fmt.Errorf("the service manager does not serve this account, as in a container (%w)", err)
+	}
+	return nil
 }
 
 // command runs a command of the service manager. Its error contains the command's output.

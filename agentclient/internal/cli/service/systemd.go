@@ -11,15 +11,20 @@ import (
 	"strings"
 )
 
-const systemdUnitName = "hookback.service"
+const (
+	systemdUnitName = "hookback.service"
+	systemdRemedy   = "Run the hub with hookback up or hookback-server instead. To use the service, sign in as this account " +
+		"(not with su); on WSL, set systemd=true under [boot] in /etc/wsl.conf and run wsl --shutdown; " +
+		"for an account that never signs in, an administrator runs loginctl enable-linger for it"
+)
 
 // newSystemdUnit returns the unit of the user's systemd manager.
 func newSystemdUnit(env func(string) string, argv []string) (unit, error) {
 	if env("XDG_RUNTIME_DIR") == "" && env("DBUS_SESSION_BUS_ADDRESS") == "" {
-		return unit{}, errors.New("there is no systemd user session (XDG_RUNTIME_DIR is not set), as in a container or under su; start the hub with hookback-server, or install the service from a login session")
+		return unit{}, errors.New("there is no systemd user session (XDG_RUNTIME_DIR is not set), as in a container or under su. " + systemdRemedy)
 	}
 	if _, err := exec.LookPath("systemctl"); err != nil {
-		return unit{}, fmt.Errorf("systemd was not found: %w; start the hub with hookback-server", err)
+		return unit{}, fmt.Errorf("systemd was not found: %w. %s", err, systemdRemedy)
 	}
 	configHome := env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(configHome) {
@@ -37,7 +42,8 @@ func newSystemdUnit(env func(string) string, argv []string) (unit, error) {
 		},
 		stop:   [][]string{{"systemctl", "--user", "disable", "--now", systemdUnitName}},
 		status: []string{"systemctl", "--user", "is-active", "--quiet", systemdUnitName},
-		user:   cmp.Or(env("USER"), env("LOGNAME")),
+		reach:  []string{"systemctl", "--user", "show-environment"}, remedy: systemdRemedy,
+		user: cmp.Or(env("USER"), env("LOGNAME")),
 	}, nil
 }
 

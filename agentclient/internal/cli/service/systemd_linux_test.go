@@ -24,7 +24,8 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{t: t, home: t.TempDir()}
 	bin := filepath.Join(d.home, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o755))
-	d.script("systemctl", `echo "$*" >> "$(dirname "$0")/calls"; [ ! -e "$(dirname "$0")/fail" ] || { echo "Unit is masked" >&2; exit 1; }`)
+	d.script("systemctl", `[ "$2" = show-environment ] && { [ ! -e "$(dirname "$0")/unreachable" ] || { echo "Failed to connect to bus" >&2; exit 1; }; exit; }
+		echo "$*" >> "$(dirname "$0")/calls"; [ ! -e "$(dirname "$0")/fail" ] || { echo "Unit is masked" >&2; exit 1; }`)
 	d.script("loginctl", `echo no`)
 	d.script(ServerProgram, `exit 0`)
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
@@ -134,6 +135,30 @@ func TestService_ReportsErrors(t *testing.T) {
 	status, _, errOut = d.run("install")
 	require.Equal(t, cli.ExitError, status)
 	require.Contains(t, errOut, ServerVariable)
+}
+
+// A container and WSL can have systemctl and no user manager.
+func TestService_WritesNothingWithoutManager(t *testing.T) {
+	d := newDesk(t)
+	unreachable := filepath.Join(d.home, "bin", "unreachable")
+	require.NoError(t, os.WriteFile(unreachable, nil, 0o600))
+	status, _, errOut := d.run("install")
+	require.Equal(t, cli.ExitError, status)
+	for _, part := range []string{"Failed to connect to bus", "nothing was written", "hookback up", "wsl.conf", "enable-linger"} {
+		require.Contains(t, errOut, part)
+	}
+	require.NoDirExists(t, filepath.Join(d.home, ".config"))
+	status, _, errOut = d.run("uninstall")
+	require.Zero(t, status, errOut)
+
+	require.NoError(t, os.Remove(unreachable))
+	status, _, errOut = d.run("install")
+	require.Zero(t, status, errOut)
+	require.NoError(t, os.WriteFile(unreachable, nil, 0o600))
+	status, _, errOut = d.run("uninstall")
+	require.Equal(t, cli.ExitError, status)
+	require.Contains(t, errOut, "stays")
+	require.FileExists(t, d.unit())
 }
 
 func TestFindServer_ListsPlaces(t *testing.T) {

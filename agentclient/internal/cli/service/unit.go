@@ -17,6 +17,10 @@ type unit struct {
 	// succeeds if the hub runs.
 	start, stop [][]string
 	status      []string
+	// reach succeeds if the manager serves this account now; empty: it always does. remedy is the next
+	// step if it does not.
+	reach  []string
+	remedy string
 	// user is the account whose units end with its last session, unless it lingers; empty: none.
 	user string
 }
