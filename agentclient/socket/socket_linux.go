@@ -18,7 +18,7 @@ const SystemDir = "/run/hookback"
 // findAccountDir returns the directory of the sockets of this account's hubs.
 func findAccountDir() (string, error) {
 	runtime := "/run/user/" + strconv.Itoa(os.Geteuid())
-	if info, err := os.Lstat(runtime); err == nil && owner(info) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700 {
+	if info, err := os.Lstat(runtime); err == nil && Owner(info) == os.Geteuid() && info.Mode() == fs.ModeDir|0o700 {
 		return filepath.Join(runtime, "hookback"), nil
 	}
 	home, err := account.HomeOf(os.Geteuid())

@@ -5,6 +5,7 @@ package socket
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"iter"
 	"net"
 )
@@ -29,6 +30,9 @@ func DialPath(context.Context, string) (net.Conn, error) { return nil, ErrNone }
 
 // CheckDir returns an error.
 func CheckDir(string) error { return errUnsupported }
+
+// Owner returns -1.
+func Owner(fs.FileInfo) int { return -1 }
 
 // Peer returns an error.
 func Peer(net.Conn) (uid uint32, pid int, err error) { return 0, 0, errUnsupported }

@@ -20,7 +20,7 @@ const Supported = true
 // HubPath returns the path at which a hub of this account listens: in SystemDir if that
 // belongs to the account, else in a directory of the account.
 func HubPath(port string) (string, error) {
-	if info, err := os.Lstat(SystemDir); err == nil && info.IsDir() && owner(info) == os.Geteuid() {
+	if info, err := os.Lstat(SystemDir); err == nil && info.IsDir() && Owner(info) == os.Geteuid() {
 		return filepath.Join(SystemDir, port+".sock"), nil
 	}
 	dir, err := accountDir()
@@ -87,8 +87,8 @@ func checkFiles(path string, info fs.FileInfo, want fs.FileMode, kind string) st
 	if info.Mode().Type() != want {
 		return "it is not " + kind
 	}
-	if !isTrusted(owner(info)) {
-		return fmt.Sprintf("it belongs to user id %d", owner(info))
+	if !isTrusted(Owner(info)) {
+		return fmt.Sprintf("it belongs to user id %d", Owner(info))
 	}
 	dir := filepath.Dir(path)
 	if err := CheckDir(dir); err != nil {
@@ -105,8 +105,8 @@ func CheckDir(dir string) error {
 		return err
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
-	case !isTrusted(owner(info)):
-		return fmt.Errorf("its directory %s belongs to user id %d", dir, owner(info))
+	case !isTrusted(Owner(info)):
+		return fmt.Errorf("its directory %s belongs to user id %d", dir, Owner(info))
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("others can write to its directory %s (chmod go-w)", dir)
 	}
@@ -120,11 +120,11 @@ func isTrusted(uid int) bool {
 		return true
 	}
 	info, err := os.Lstat(SystemDir)
-	return err == nil && info.IsDir() && owner(info) == uid
+	return err == nil && info.IsDir() && Owner(info) == uid
 }
 
-// owner returns the user id of a file's owner, or -1.
-func owner(info fs.FileInfo) int {
+// Owner returns the user id of a file's owner, or -1 if it is unknown.
+func Owner(info fs.FileInfo) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Uid)
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/postgres"
@@ -24,7 +26,8 @@ func isPostgres(db string) bool { return postgres.IsDSN(db) }
 func openStore(ctx context.Context, cfg *Config, port int, commits store.CommitObserver) (store.Store, error) {
 	if !isPostgres(cfg.DB) {
 		cfg.Clock = cfg.clock()
-		return sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
+		s, err := sqlite.Open(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger(), Commits: commits})
+		return s, cfg.explainOwner(err)
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the directory of the hub's key: %w", err)
@@ -36,7 +39,35 @@ func openStore(ctx context.Context, cfg *Config, port int, commits store.CommitO
 	if err == nil && cfg.Clock == nil {
 		cfg.Clock = s.Now
 	}
-	return s, err
+	return s, cfg.explainOwner(err)
+}
+
+// explainOwner adds the remedy to the error for a file of another account: the hub was started as
+// another user, or the user of its container has changed.
+func (cfg *Config) explainOwner(err error) error {
+	var denied *fs.PathError
+	if !errors.Is(err, fs.ErrPermission) || !errors.As(err, &denied) {
+		return err
+	}
+	place, files := denied.Path, databaseFile(cfg)+"*"
+	info, statErr := os.Lstat(place)
+	if statErr != nil { // it was to be created
+		place = filepath.Dir(place)
+		files = place
+		info, statErr = os.Lstat(place)
+	}
+	if statErr != nil {
+		return err
+	}
+	owner, self, remedy := socket.Owner(info), os.Geteuid(), "let an administrator run"
+	switch {
+	case owner < 0, owner == self:
+		return err
+	case owner > 0: // not as root
+		remedy = fmt.Sprintf("run the hub as user id %d, or %s", owner, remedy)
+	}
+	return fmt.Errorf("%w; %s belongs to user id %d, and the hub runs as user id %d; nothing was changed; %s: chown %d %s",
+		err, place, owner, self, remedy, self, files)
 }
 
 // checkDatabase refuses databases of other systems.

@@ -1,12 +1,14 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -30,7 +32,11 @@ func (a *App) openSocket() error {
 	if path == "" {
 		var err error
 		if path, err = socket.HubPath(strconv.Itoa(portOf(a.listeners[0]))); err != nil {
-			a.log.Warn("no Unix socket", "err", err)
+			level := slog.LevelWarn
+			if errors.As(err, new(user.UnknownUserIdError)) { // usual in containers, whose clients use TCP
+				level = slog.LevelDebug
+			}
+			a.log.Log(context.Background(), level, "no Unix socket", "err", err)
 			return nil
 		}
 	}
