@@ -33,6 +33,24 @@ func PlainName(name string) string {
 
 const mcpPrefix = "mcp__"
 
+// SplitMCP splits mcp__server__tool into the server and the tool. ok is false if the name is no such
+// name, or can be split in several places and server, the agent's own name of it, does not tell which.
+func SplitMCP(name, server string) (ownServer, tool string, ok bool) {
+	rest, isMCP := strings.CutPrefix(name, mcpPrefix)
+	names := 0
+	for i := 1; isMCP && i+2 < len(rest); i++ {
+		switch {
+		case rest[i:i+2] != "__":
+		case server != "" && PlainName(rest[:i]) == PlainName(server):
+			return server, rest[i+2:], true
+		default:
+			ownServer, tool = rest[:i], rest[i+2:]
+			names++
+		}
+	}
+	return ownServer, tool, names == 1
+}
+
 func mcpName(server, tool string) string {
 	if server == "" {
 		server = AnyServer

@@ -66,6 +66,7 @@ func (claude) Parse(in Input) (Call, error) {
 	if event == "PreToolUse" || event == "PermissionRequest" || event == preSkillShellCommand {
 		tool = cmp.Or(tool, unknownTool)
 	}
+	c.mcpServer = o.object("mcp_server").text("name")
 	if tool != "" {
 		c.setTool(tool, claudeTools, o["tool_input"])
 	}

@@ -78,6 +78,37 @@ func TestClaude_SummarizesEveryEvent(t *testing.T) {
 	}
 }
 
+func TestQuestion_NamesServerAndCommand(t *testing.T) {
+	t.Parallel()
+	codex, _ := hook.Find("codex")
+	claude, _ := hook.Find("claude-code")
+	for call, want := range map[string]string{
+		`"tool_name":"mcp__stripe__refund","tool_input":{}`:                                          "Use refund of stripe?",
+		`"tool_name":"mcp__my__server__do_thing","tool_input":{}`:                                    "Use mcp__my__server__do_thing?", // of my, or of my__server
+		`"tool_name":"mcp__my__server__do_thing","tool_input":{},"mcp_server":{"name":"my__server"}`: "Use do_thing of my__server?",
+		`"tool_name":"mcp__my__server__do_thing","tool_input":{},"mcp_server":{"name":"My"}`:         "Use server__do_thing of My?",
+		`"tool_name":"mcp__my__server__do_thing","tool_input":{},"mcp_server":{"name":"other"}`:      "Use mcp__my__server__do_thing?",
+		`"tool_name":"Bash","tool_input":{"command":["bash","-lc","rm -rf ./build"]}`:                "Run rm -rf ./build?",
+		`"tool_name":"Bash","tool_input":{"command":["/bin/sh","-c","ls"]}`:                          "Run ls?",
+		`"tool_name":"Bash","tool_input":{"command":["tar","-c","x y"]}`:                             "Run tar -c 'x y'?",
+		`"tool_name":"Bash","tool_input":{"command":["./bash","-c","ls","it's"]}`:                    `Run ./bash -c ls 'it'\''s'?`,
+		`"tool_name":"Bash","tool_input":{"command":["ls",1]}`:                                       `Run {"command":["ls",1]}?`,
+	} {
+		for _, agent := range []hook.AgentInfo{claude, codex} {
+			input := `{"session_id":"s","cwd":"/b","hook_event_name":"PermissionRequest",` + call + `}`
+			if agent.Name == "codex" {
+				input = strings.Replace(input, `"Bash"`, `"shell"`, 1)
+			}
+			c, err := agent.Agent.Parse(hook.Input{Stdin: []byte(input), Env: func(string) string { return "" }})
+			require.NoError(t, err)
+			if agent.Name == "codex" && strings.Contains(call, "mcp_server") {
+				continue // Codex does not state the server
+			}
+			require.Equal(t, want, c.Ask.Question, "%s %s", agent.Name, call)
+		}
+	}
+}
+
 // parseClaude parses an input that Claude Code wrote on an interactive terminal.
 func parseClaude(t *testing.T, stdin string) hook.Call {
 	t.Helper()

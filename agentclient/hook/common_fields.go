@@ -112,7 +112,7 @@ func (c *Call) setMCPTool(server, tool string) {
 	if server == "" || tool == "" {
 		return
 	}
-	c.Alias = "mcp__" + server + "__" + tool
+	c.Alias, c.mcpServer = "mcp__"+server+"__"+tool, server
 	c.Event.ToolName = clip(c.Alias, schema.MaxName)
 	c.Event.Summary = c.summaryLine()
 }

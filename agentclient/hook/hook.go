@@ -89,6 +89,7 @@ type Call struct {
 	UnknownEvent string
 
 	observed     *Call  // the call with an UnknownEvent as a plain event
+	mcpServer    string // the agent's own name of the tool's MCP server, if it states it
 	args         object // decoded Tool.Arguments, nil if they are no object
 	adapterState any    // additional state for the adapter's Render
 }

@@ -1,11 +1,13 @@
 package hook
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
 	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
@@ -46,7 +48,7 @@ func (c *Call) summarizeCall() string {
 		names = summaryArguments[""]
 	}
 	for _, name := range names {
-		if s := c.args.text(name); s != "" {
+		if s := cmp.Or(c.args.text(name), c.args.commandText(name)); s != "" {
 			return s
 		}
 	}
@@ -56,13 +58,34 @@ func (c *Call) summarizeCall() string {
 	return textform.CompactJSON(clipJSON(c.Tool.Arguments))
 }
 
+// commandText returns a member that lists the words of a command as one line: the script if the words
+// start a shell, as in ["bash", "-lc", "rm -r ./build"]. It is for display only.
+func (o object) commandText(name string) string {
+	var words []string
+	if !bytes.HasPrefix(o[name], []byte("[")) || json.Unmarshal(clipJSON(o[name]), &words) != nil {
+		return ""
+	}
+	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
+		switch strings.TrimPrefix(strings.TrimPrefix(words[0], "/usr"), "/bin/") {
+		case "sh", "bash", "zsh":
+			return words[2]
+		}
+	}
+	for i, word := range words {
+		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`*?;&|<>(){}[]#~") {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // clipJSON bounds the cost of summarizing megabytes of arguments.
 func clipJSON(raw json.RawMessage) json.RawMessage { return json.RawMessage(clip(string(raw), 4096)) }
 
 // summaryLine returns the call's line in lists, such as "Bash: go test ./...".
 func (c *Call) summaryLine() string {
 	name := c.Tool.Name
-	if server, tool, ok := textform.SplitMCPName(c.Alias); ok {
+	if server, tool, ok := call.SplitMCP(c.Alias, c.mcpServer); ok {
 		name = server + " " + tool
 	}
 	if description := c.summarizeCall(); description != "" {
@@ -76,7 +99,7 @@ func (c *Call) summaryLine() string {
 func (c *Call) questionText() string {
 	description := oneLine(c.summarizeCall(), 200)
 	name := oneLine(c.Tool.Name, 100)
-	if server, tool, ok := textform.SplitMCPName(c.Alias); ok {
+	if server, tool, ok := call.SplitMCP(c.Alias, c.mcpServer); ok {
 		return "Use " + oneLine(tool, 100) + " of " + oneLine(server, 100) + "?"
 	}
 	verb := map[string]string{

@@ -55,6 +55,11 @@ func TestHook_ExplainSendsNothing(t *testing.T) {
 		require.Equal(t, cliResult{0, got.out, ""}, got)
 		require.Contains(t, got.out, want)
 	}
+	c = newHookCommand(t, hub.URL(), "", "--explain", "--event", "PreToolUse")
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, policy.FileName), []byte(`{"rules":[{"tool":"Bash","then":"ask"}]}`), 0o600))
+	got = c.run(t)
+	require.Contains(t, got.out, "The input can't be read: ")
+	require.NotContains(t, got.out, "too long")
 	c = newHookCommand(t, hub.URL(), `{"session_id":"s","hook_event_name":"Stop","last_assistant_message":"a < b && c > \\u003c"}`, "--explain")
 	require.Contains(t, c.run(t).out, `"last_assistant_message": "a < b && c > \\u003c"`)
 	c = newHookCommand(t, hub.URL(), "", "--help")

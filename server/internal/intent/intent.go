@@ -57,10 +57,8 @@ func planTitle(plan string) string {
 
 // toolName returns the name of a tool with the server that offers it: "stripe · create_refund".
 func toolName(tool string) string {
-	server, name, ok := "", tool, false
-	if rest, isMCP := strings.CutPrefix(tool, "mcp__"); isMCP {
-		server, name, ok = strings.Cut(rest, "__")
-	} else if rest, isAt := strings.CutPrefix(tool, "@"); isAt {
+	server, name, ok := call.SplitMCP(tool, "")
+	if rest, isAt := strings.CutPrefix(tool, "@"); isAt {
 		server, name, ok = strings.Cut(rest, "/")
 	}
 	if !ok || server == "" || name == "" {

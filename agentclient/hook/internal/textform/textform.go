@@ -190,13 +190,3 @@ func TaskNotification(prompt string) (summary string, ok bool) {
 	summary, _, _ = strings.Cut(summary, "</summary>")
 	return cmp.Or(strings.TrimSpace(summary), "A background task has ended"), true
 }
-
-// SplitMCPName splits mcp__server__tool into the server and the tool.
-func SplitMCPName(name string) (server, tool string, ok bool) {
-	rest, ok := strings.CutPrefix(name, "mcp__")
-	if !ok {
-		return "", "", false
-	}
-	server, tool, ok = strings.Cut(rest, "__")
-	return server, tool, ok && server != "" && tool != ""
-}

@@ -18,7 +18,12 @@ func (h *hookRun) explainCall(c *hook.Call, truncated bool) {
 	if c.Event.Agent != h.agent.Name {
 		fmt.Fprintf(w, "The caller is %s, which also runs the hooks of %s.\n", c.Event.Agent, h.agent.Name)
 	}
-	if truncated {
+	switch {
+	case c.Unreadable && c.Event.Error != "":
+		fmt.Fprintf(w, "The input can't be read: %s.\n", c.Event.Error)
+	case c.Unreadable:
+		fmt.Fprintf(w, "Parts of the input can't be read and are left out.\n")
+	case truncated:
 		fmt.Fprintf(w, "The input is too long; its long strings are truncated.\n")
 	}
 	hd := h.decide(c, truncated)
