@@ -88,7 +88,6 @@ type Call struct {
 	// call without a result, so it is taken for a call that is about to run. Otherwise "".
 	UnknownEvent string
 
-	observed     *Call  // the call with an UnknownEvent as a plain event
 	mcpServer    string // the agent's own name of the tool's MCP server, if it states it
 	args         object // decoded Tool.Arguments, nil if they are no object
 	adapterState any    // additional state for the adapter's Render

@@ -9,8 +9,8 @@ import (
 )
 
 // gateUnknown is an agent's adapter that treats an event with an unknown name as the agent's
-// gate if it carries a tool call without a result. Vendors rename events, and a policy
-// must not lose its effect by that.
+// gate if it carries a tool call without a result. Vendors rename and add events, and a policy or a
+// freeze must not lose its effect by that.
 type gateUnknown struct {
 	Agent
 	name string
@@ -43,7 +43,7 @@ func (g gateUnknown) Parse(in Input) (Call, error) {
 	gate.Ask = gate.permissionQuestion("", "")
 	gate.Ask.Context, gate.Ask.AgentPath = context, path
 	gate.Event.Extra = map[string]json.RawMessage{control.HookMember: encodeJSON(control.HookVerdict{UnknownEvent: true})}
-	gate.UnknownEvent, gate.observed = native, &c
+	gate.UnknownEvent = native
 	return gate, nil
 }
 
@@ -60,7 +60,3 @@ func (g gateUnknown) Render(c *Call, v Verdict) Reply {
 	r.Stdout = bytes.Replace(r.Stdout, []byte(`"hookEventName":"PreToolUse"`), append([]byte(`"hookEventName":`), encodeJSON(c.UnknownEvent)...), 1)
 	return r
 }
-
-// Observed returns the call as an event that is only reported. It is for a call with an
-// UnknownEvent, where no policy could apply.
-func (c *Call) Observed() Call { return *c.observed }

@@ -70,6 +70,19 @@ func TestClaudeCodeHook_FreezeStopsToolCalls(t *testing.T) {
 	r.unfreeze(other)
 }
 
+// The hub does not know the event, but it carries a call that is about to run.
+func TestClaudeCodeHook_FreezeStopsUnknownEvent(t *testing.T) {
+	t.Parallel()
+	r := setup(t, fastHooks)
+	unknown := strings.Replace(hookSample(t, "PreToolUse-Bash"), "PreToolUse", "BeforeTools", 1)
+	require.JSONEq(t, "{}", (<-r.runHook("", unknown)).body)
+	require.Equal(t, "PreToolUse", r.event(1).HookEventType)
+	require.JSONEq(t, `{"unknownEvent":true}`, string(r.event(1).Extra["hook"]), "the page reports it")
+	r.freeze(control.FreezeDraft{Scope: control.FreezeAll, Reason: "prod incident"})
+	require.JSONEq(t, `{"hookSpecificOutput":{"hookEventName":"BeforeTools","permissionDecision":"deny",
+		"permissionDecisionReason":"A local user froze all agents. Nothing ran. Wait for a person."}}`, (<-r.runHook("", unknown)).body)
+}
+
 // The command hook of the same call stored the event first, with other members.
 func TestClaudeCodeHook_FreezeStopsCallThatCommandReported(t *testing.T) {
 	t.Parallel()

@@ -53,15 +53,6 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 	return hd
 }
 
-// gateUnknownEvent returns the call as a plain event if no policy can apply to it.
-func (h *hookRun) gateUnknownEvent(c hook.Call) hook.Call {
-	if h.observe || !h.mayHavePolicy(&c) {
-		return c.Observed()
-	}
-	h.logf("%s sent an unknown event %q with a tool call; it is treated as a call that is about to run. Update Hookback", h.agent.Title, c.UnknownEvent)
-	return c
-}
-
 // mayHavePolicy reports whether a policy may apply to the call.
 func (h *hookRun) mayHavePolicy(c *hook.Call) bool {
 	return slices.ContainsFunc(h.policyDirs(c), func(dir string) bool { return cli.MayHavePolicy(h.policySource(dir)) })

@@ -1,7 +1,11 @@
 package hookrun
 
 import (
+	"cmp"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +22,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // allCapabilities has every capability of an agent.
@@ -321,33 +326,44 @@ func TestRecordVerdict(t *testing.T) {
 	require.JSONEq(t, `{"unknownEvent":true}`, string(c.Event.Extra["hook"]))
 }
 
-// An agent renamed the event of its gate. With a policy the call is still gated, and the
-// log says so; without one, nothing changes.
+// An agent renamed the event of its gate, or added another one. The call is still gated, and the log
+// says so.
 func TestHookRun_GatesUnknownEvent(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ rules, event, stdout string }{
-		"with a policy": {`{"rules":[{"tool":"Bash","then":"deny","reason":"Not here."}]}`, "PreToolUse",
-			`{"hookSpecificOutput":{"hookEventName":"BeforeTools","permissionDecision":"deny","permissionDecisionReason":"Denied by the Hookback policy (FILE:1): Not here."}}`},
-		"without a policy": {"", "BeforeTools", ""},
+	frozen := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set(control.AppliedHeader, control.MinimalReturn)
+		_, _ = io.WriteString(w, `{"id":1,"directive":{"freeze":{"id":1,"by":"Ada"}}}`)
+	}))
+	t.Cleanup(frozen.Close)
+	for name, test := range map[string]struct{ rules, hub, reason string }{
+		"policy":  {`{"rules":[{"tool":"Bash","then":"deny","reason":"Not here."}]}`, "", "Denied by the Hookback policy (FILE:1): Not here."},
+		"freeze":  {"", frozen.URL, "Ada froze all agents."},
+		"neither": {"", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHookRunIn(t, test.rules)
 			home := t.TempDir()
-			h.env = func(name string) string {
-				return map[string]string{"HOME": home, "HOOKBACK_URL": clitest.ClosedHubURL(t), "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}[name]
-			}
+			env := map[string]string{"HOME": home, "HOOKBACK_URL": cmp.Or(test.hub, clitest.ClosedHubURL(t)), "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+			h.env = func(name string) string { return env[name] }
 			h.log, h.spool = hookLog{filepath.Join(home, "hook.log")}, report.NewSpool(h.env)
 			var out strings.Builder
 			h.std = cli.Streams{In: strings.NewReader(`{"session_id":"1","cwd":"` + h.workDir + `","hook_event_name":"BeforeTools","tool_name":"Bash","tool_input":{"command":"ls"}}`), Out: &out}
 			h.agent, _ = hook.Find("claude-code")
 			c, truncated, err := h.readCall()
 			require.NoError(t, err)
-			require.Equal(t, test.event, c.Event.HookEventType)
+			require.Equal(t, "PreToolUse", c.Event.HookEventType)
+			require.JSONEq(t, `{"unknownEvent":true}`, string(c.Event.Extra["hook"]))
 			require.Equal(t, 0, h.handle(t.Context(), c, truncated))
-			require.Equal(t, strings.ReplaceAll(test.stdout, "FILE", filepath.Join(h.workDir, policy.FileName)), out.String())
+			if test.reason == "" {
+				require.Empty(t, out.String())
+			} else {
+				require.Contains(t, out.String(), `"hookSpecificOutput":{"hookEventName":"BeforeTools","permissionDecision":"deny","permissionDecisionReason":"`+
+					strings.ReplaceAll(test.reason, "FILE", filepath.Join(h.workDir, policy.FileName)))
+			}
 			log, _ := os.ReadFile(h.log.file)
-			require.Equal(t, test.rules != "", strings.Contains(string(log), `Claude Code sent an unknown event "BeforeTools" with a tool call`), "%s", log)
+			require.Contains(t, string(log), `Claude Code sent an unknown event "BeforeTools" with a tool call`)
 		})
 	}
 }

@@ -142,7 +142,7 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 		return h.unreadableCall(fmt.Errorf("parse input: %w", err))
 	}
 	if call.UnknownEvent != "" {
-		call = h.gateUnknownEvent(call)
+		h.logf("%s sent an unknown event %q with a tool call; it is treated as a call that is about to run. Update Hookback", h.agent.Title, call.UnknownEvent)
 	}
 	call.Truncated = truncated
 	return h.complete(&call), truncated || call.Unreadable, nil

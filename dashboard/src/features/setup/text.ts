@@ -39,7 +39,7 @@ export const agentText = {
   enforceHint:
     'also blocks tool calls while the hookback program is missing (Claude Code, Cursor, Gemini CLI, Copilot CLI),',
   unknownEvent:
-    'It sent a tool call under a name that its hook does not know. Your policy applies to it, but update hookback.',
+    'It sent a tool call under a name that its hook does not know. Your policy and freezes apply to it, but update hookback.',
   wakeHint:
     'lets a message wake an idle session of Claude Code, which tells the model that it is feedback of a hook and not input of its user,',
   dryRunHint: 'shows the changes, and',

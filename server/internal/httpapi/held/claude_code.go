@@ -42,9 +42,6 @@ func (s *Server) ClaudeCode(c Request, limit int64) error {
 	if err != nil {
 		return &schema.FieldError{Detail: err.Error()}
 	}
-	if call.UnknownEvent != "" {
-		call = call.Observed() // http hooks have no policy
-	}
 	if entrypoint == "" { // claude -p has no dialog, and may not say so
 		call.HasPrompt, call.Headless = false, true
 	}
