@@ -95,8 +95,11 @@ e2e: $(installed) build ## test the binaries in a real browser
 	CHROMIUM=$$(scripts/chromium.sh); CHROMIUM_SHELL=$$(scripts/chromium.sh shell); export CHROMIUM CHROMIUM_SHELL HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
 
 .PHONY: e2e-agents
-e2e-agents: ## test with real coding agents from npm and a mock model on loopback; needs tmux
-	HOOKBACK_E2E_AGENTS=1 go test -count=1 -timeout 15m -v ./agentclient/e2e
+e2e-agents: export HOOKBACK_E2E_AGENTS := 1
+e2e-agents: export HOOKBACK_E2E_LATEST := $(LATEST)
+e2e-agents: ## test with real coding agents from npm and a mock model on loopback, and write which versions passed; LATEST=1 for the newest; needs tmux
+	go test -count=1 -timeout 60m -run '^$$' ./agentclient/e2e # installs the agents, which has a limit of its own
+	status=0; go test -count=1 -timeout 40m -v ./agentclient/e2e || status=$$?; go run ./schema/gen; exit $$status
 
 .PHONY: e2e-reference
 e2e-reference: $(installed) build ## test the version 1 dashboard and scripts of the checkout HOOKBACK_REFERENCE, after npm install in apps/client; needs python3 with websockets, requests and dotenv

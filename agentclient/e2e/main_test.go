@@ -2,11 +2,11 @@
 // scripted replies. So each test exercises the agent's own program, our hook, and the
 // agent's reaction to the hook's answer.
 //
-//	make e2e-agents
+//	make e2e-agents [LATEST=1]
 //
-// The agents come from the npm registry in pinned versions (see agentPackages), and are cached
-// in the system's temporary directory. Each one runs with a separate home directory and without
-// network. Tests in a terminal need tmux.
+// The agents come from the npm registry (see agentPackages), and are cached in the system's temporary
+// directory. A complete run writes the versions whose tests all passed to install/proven.json. Each
+// agent runs with a separate home directory and without network. Tests in a terminal need tmux.
 //
 // A test sets up an environment (newTestEnv with an open page, newUnwatchedEnv without), installs
 // the hooks (installHooks), scripts a model (newModel, newDialectModel) and starts an agent:
@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -106,8 +107,19 @@ func TestMain(m *testing.M) {
 		serveMCP(os.Stdin, os.Stdout)
 		return
 	}
+	flag.Parse()
+	wanted := os.Getenv("HOOKBACK_E2E_AGENTS") != ""
+	if wanted {
+		programs = installAgents(sharedPackages, os.Getenv("HOOKBACK_E2E_LATEST") != "", os.Stdout)
+	}
 	status := m.Run()
-	reportAgents(os.Stdout)
+	if wanted {
+		reportAgents(os.Stdout)
+		if err := results.write(provenFile); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 1
+		}
+	}
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)
 	}

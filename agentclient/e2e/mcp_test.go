@@ -57,7 +57,7 @@ func TestClaudeMCP_PermissionPromptTool(t *testing.T) {
 func TestMCPInspector_ListsTools(t *testing.T) {
 	t.Parallel()
 	p := newTestEnv(t)
-	program := npmProgram(t, "@modelcontextprotocol/inspector", inspectorVersion, ".bin/mcp-inspector")
+	program := installedProgram(t, mcpInspector)
 	inspect := func(args ...string) []byte {
 		run := exec.CommandContext(p.ctx, program, append([]string{"--cli"}, args...)...)
 		run.Dir, run.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")} // it fails with a proxy

@@ -1,17 +1,22 @@
 package e2e_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/agentclient/install"
 )
 
 // npmCache is a directory of installed npm packages, one directory per version. Several
@@ -23,17 +28,29 @@ type npmCache struct {
 	mu sync.Mutex // npm installs one package at a time
 }
 
+// installLimit is how long npm may take for one package.
+const installLimit = 10 * time.Minute
+
 var sharedPackages = &npmCache{dir: filepath.Join(os.TempDir(), "hookback-e2e-agents"), npm: []string{"npm"}}
 
-// npmProgram installs an agent from the registry once for all runs. It returns the first
-// path below node_modules that matches the pattern. The test fails if the package is not
-// available: a run that leaves agents out must not pass.
-func npmProgram(t testing.TB, name, version, pattern string) string {
-	t.Helper()
-	program, err := sharedPackages.program(name, version, pattern)
-	require.NoError(t, err, "install %s@%s", name, version)
-	require.NotEmpty(t, program, "%s is not in %s@%s", pattern, name, version)
-	return program
+// latest returns the newest version of a package in the registry.
+func (c *npmCache) latest(name string) (string, error) {
+	out, err := c.run(time.Minute, "", "view", name, "version")
+	return strings.TrimSpace(string(out)), err
+}
+
+// run runs npm in a directory and returns its output.
+func (c *npmCache) run(limit time.Duration, dir string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.npm[0], append(slices.Clone(c.npm[1:]), args...)...)
+	var stderr bytes.Buffer
+	command.Dir, command.WaitDelay, command.Stderr = dir, time.Second, &stderr
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("npm %s: %w\n%s%s", args[0], err, out, stderr.Bytes())
+	}
+	return out, nil
 }
 
 // program returns the first path below node_modules of the package that matches the
@@ -70,13 +87,8 @@ func (c *npmCache) install(dir, spec string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(incomplete) }()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*waitLimit)
-	defer cancel()
-	command := exec.CommandContext(ctx, c.npm[0], append(slices.Clone(c.npm[1:]), "install", "--prefix", incomplete, "--no-audit", "--no-fund", "--ignore-scripts", spec)...)
-	command.Dir = incomplete
-	command.WaitDelay = time.Second
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
+	if _, err = c.run(installLimit, incomplete, "install", "--prefix", incomplete, "--no-audit", "--no-fund", "--ignore-scripts", spec); err != nil {
+		return err
 	}
 	if err := os.Rename(incomplete, dir); err != nil {
 		if _, exists := os.Stat(filepath.Join(dir, "node_modules")); exists != nil {
@@ -128,4 +140,55 @@ func TestNPMCache_ColdRunsInParallel(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(dir, "agent-1.0.0")}, left, "no incomplete installation is left")
+}
+
+// quickNPM is an npm whose registry has version 9.9.9 of every package, and installs every program.
+const quickNPM = `#!/bin/sh
+case "$1 $2" in
+"view cline") echo "no such package" >&2; exit 1 ;;
+view*) echo 9.9.9; exit ;;
+esac
+modules=$3/node_modules
+for program in ` + everyProgram + `; do
+	mkdir -p "$modules/${program%/*}"
+	: > "$modules/$program"
+done
+`
+
+const everyProgram = "@anthropic-ai/claude-code-x/claude @openai/codex-x/vendor/x/bin/codex .bin/gemini " +
+	"@github/copilot-linux-x64/copilot opencode-linux-x64/bin/opencode " +
+	"@qwen-code/qwen-code/cli.js @factory/cli-x/bin/droid @cline/cli-x/bin/cline " +
+	".bin/mcp-inspector"
+
+// Without LATEST a run tests the proven versions. With it, a run tests the newest ones and prints
+// which are behind.
+func TestInstallAgents_SelectsVersions(t *testing.T) {
+	t.Parallel()
+	npm := filepath.Join(t.TempDir(), "npm")
+	require.NoError(t, os.WriteFile(npm, []byte(quickNPM), 0o600))
+	cache := &npmCache{dir: filepath.Join(t.TempDir(), "cache"), npm: []string{"sh", npm}}
+	var log strings.Builder
+	pinned := installAgents(cache, false, &log)
+	for agent, p := range pinned {
+		require.NoError(t, p.err)
+		require.FileExists(t, p.path)
+		require.Equal(t, cmp.Or(install.ProvenVersion(agent), inspectorVersion), p.version)
+	}
+	require.Empty(t, log.String())
+	for agent, p := range installAgents(cache, true, &log) {
+		if agent == "cline" {
+			require.ErrorContains(t, p.err, "no such package")
+			continue
+		}
+		if agent == mcpInspector {
+			require.Equal(t, pinned[agent], p)
+			continue
+		}
+		require.NoError(t, p.err)
+		require.Equal(t, "9.9.9", p.version)
+		require.FileExists(t, p.path)
+		require.Contains(t, p.path, "9.9.9")
+	}
+	require.Contains(t, log.String(), "behind: @openai/codex "+install.ProvenVersion("codex")+", newest 9.9.9\n")
+	require.NotContains(t, log.String(), "cline")
 }

@@ -234,12 +234,12 @@ func hasValue(v *hujson.Value, value string) bool {
 		v.Value.Kind() == '[' && slices.ContainsFunc(jsonc.Members(v), func(m jsonc.Member) bool { return jsonc.Minify(m.Value) == value })
 }
 
-// Version runs the agent's program to get its version, and returns the oldest version
-// that supports our format. enough reports whether version is sufficient; it is true if
-// that can't be determined.
+// Version runs the agent's program to get its version, "" if that is unknown, and returns the oldest
+// version that supports our format. enough reports whether version is sufficient; it is true if that
+// can't be determined.
 func Version(m Machine, agent string) (version, oldest string, enough bool) {
 	a := findAgent(agent)
-	if a == nil || a.minVersion == "" {
+	if a == nil {
 		return "", "", true
 	}
 	path, err := m.findProgram(a)

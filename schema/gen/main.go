@@ -1,6 +1,7 @@
 // Command gen generates files from the Go types of package schema: hub.schema.json, openapi.json
 // and, for the dashboard, schema.ts and schema.golden.ts. From the table of package install it
-// generates the plugin for Claude Code, and from package comments the guides for Go and the protocol.
+// generates the plugin for Claude Code, from package comments the guides for Go and the protocol, and from
+// its proven versions the agents in README, guide and dashboard.
 //
 //	go run ./schema/gen          # from the root of the repository
 //
@@ -66,6 +67,11 @@ func generate(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	maps.Copy(files, plugin)
+	agents, err := agentDocs(root)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(files, agents)
 	files["schema/hub.schema.json"] = schemaJSON
 	files["schema/openapi.json"] = openAPIJSON
 	files["dashboard/src/lib/api/schema.ts"] = page

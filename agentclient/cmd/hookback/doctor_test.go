@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/schema"
@@ -232,6 +233,32 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 	}
 }
 
+// The report compares the agent's version with the proven one, which is newer, older or the same.
+func TestDoctor_ComparesWithProvenVersion(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	proven := install.ProvenVersion("claude-code")
+	require.NotEmpty(t, proven)
+	for name, test := range map[string]struct{ agent, program, version, state, want string }{
+		"newer":   {"claude", "claude", "99.1.0", "look", "claude-code: proven on " + proven + ", you run 99.1.0 → update hookback"},
+		"older":   {"claude", "claude", "2.1.295", "look", "claude-code: proven on " + proven + ", you run 2.1.295 → update the agent"},
+		"same":    {"claude", "claude", proven, "ok", "claude-code: proven on " + proven + ", which you run → "},
+		"unknown": {"claude", "claude", "none", "ok", "claude-code: proven on " + proven + "; your version is unknown → "},
+		"no test": {"crush", "crush", "1.0.0", "look", "crush: from its documentation, not proven: no test runs this agent → deny one of its calls in the dashboard"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newTestMachine(t)
+			bin := t.TempDir()
+			script := "#!/bin/sh\necho '" + test.version + " (Claude Code)'\n"
+			require.NoError(t, os.WriteFile(filepath.Join(bin, test.program), []byte(script), 0o700)) //nolint:gosec // a script
+			d.env["PATH"], d.env["HOOKBACK_URL"] = bin+":"+d.env["PATH"], hub.URL()
+			require.Equal(t, 0, d.run("install", "--agent", test.agent).status)
+			require.Contains(t, d.doctor().lines(test.state), test.want)
+		})
+	}
+}
+
 func TestDoctor_PrintsReport(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
@@ -246,6 +273,7 @@ func TestDoctor_PrintsReport(t *testing.T) {
   ✓ a test event arrived in \d+ ms
 Codex CLI
   ✓ ~/.codex/hooks.json: 12 hooks \(gate\)
+  ✓ proven on \S+; your version is unknown
   ! installed, but none of the hub's newest \d+ events is from this agent
     → open /hooks in Codex and trust Hookback's hooks; untrusted hooks are skipped silently
   ✓ the gate works: a made-up call was denied in \d+ ms

@@ -24,12 +24,13 @@ import (
 const doctorHelp = `hookback doctor [flags]
 
 Checks that Hookback works on this machine: which agents have it installed and whether
-their settings are unchanged, whether the hub answers, whether events arrive, and
-whether the gate blocks a denied call. To test the gate, it runs the exact command of
-each agent's settings with a made-up call, denies the call at the hub, and checks that
-the agent would receive the denial. The call never runs and no request is left behind;
-an open dashboard shows the request for a moment. The hub counts none of this, and
-removes it after 24 hours.
+their settings are unchanged, whether your version of the agent is the one that its
+tests proved, whether the hub answers, whether events arrive, and whether the gate
+blocks a denied call. To test the gate, it runs the exact command of each agent's
+settings with a made-up call, denies the call at the hub, and checks that the agent
+would receive the denial. The call never runs and no request is left behind; an open
+dashboard shows the request for a moment. The hub counts none of this, and removes it
+after 24 hours.
 
 Every warning and every problem comes with a fix.
 
@@ -141,9 +142,11 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 	for _, reason := range install.DisabledBy(d.machine, agent) {
 		d.fail(agent, "remove that setting", "its hooks are disabled: %s", reason)
 	}
-	if version, minimum, enough := install.Version(d.machine, agent); !enough {
+	version, minimum, enough := install.Version(d.machine, agent)
+	if !enough {
 		d.warn(agent, "update the agent", "version %s is older than %s and supports less", version, minimum)
 	}
+	d.compareWithProven(agent, version)
 	d.examineUnknownEvents(agent)
 	if len(installed) > 1 {
 		d.warn(agent, "hookback uninstall --scope "+string(installed[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
@@ -154,6 +157,24 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 	}
 	d.examineLastEvent(ctx, hub, agent)
 	d.examineHooks(ctx, hub, installed[0])
+}
+
+// compareWithProven compares the agent's version, "" if it is unknown, with the last one that its
+// tests proved.
+func (d *doctor) compareWithProven(agent, version string) {
+	proven := install.ProvenVersion(agent)
+	switch {
+	case proven == "":
+		d.warn(agent, "deny one of its calls in the dashboard, and see that it does not run", "from its documentation, not proven: no test runs this agent")
+	case version == "":
+		d.ok(agent, "proven on %s; your version is unknown", proven)
+	case version == proven:
+		d.ok(agent, "proven on %s, which you run", proven)
+	case install.IsNewer(version, proven):
+		d.warn(agent, "update hookback; until then, deny one of its calls in the dashboard after an update", "proven on %s, you run %s", proven, version)
+	default:
+		d.warn(agent, "update the agent", "proven on %s, you run %s", proven, version)
+	}
 }
 
 // unknownEventLine matches the hook log's entry about an event that the adapter does not know.

@@ -2,6 +2,7 @@
 
 import { codingAgent, type CodingAgent } from '../../lib/format/codingAgents'
 import type { Event } from '../../lib/api/types'
+import { provenVersions } from './provenVersions'
 import { afterInstall } from './text'
 
 export interface AgentCommand {
@@ -10,6 +11,8 @@ export interface AgentCommand {
   command: string
   /** The file that it usually changes. */
   file: string
+  /** The last version whose tests with the real program passed; unset if no test runs the agent. */
+  proven?: string
   /** The next step for the user. */
   after?: string
 }
@@ -44,6 +47,7 @@ export const agentCommands = (hub: string): AgentCommand[] =>
     agent: codingAgent(id),
     command: `hookback install --agent ${id === 'claude-code' ? 'claude' : id}${hubFlag(hub)}`,
     file,
+    ...(provenVersions[id] ? { proven: provenVersions[id] } : {}),
     ...(afterInstall[id] ? { after: afterInstall[id] } : {}),
   }))
 

@@ -38,6 +38,12 @@ test('agentCommands lists every known coding agent', () => {
   expect(agentCommands('').map((w) => w.agent)).toEqual(codingAgents())
 })
 
+test('agents that a test runs have a proven version, others have none', () => {
+  const proven = new Map(agentCommands('').map((row) => [row.agent.id, row.proven]))
+  expect(proven.get('claude-code')).toMatch(/^\d+\.\d+\.\d+$/)
+  expect(proven.get('windsurf')).toBeUndefined()
+})
+
 test('httpHookSettings is JSON, with timeouts for the hooks that ask', () => {
   const { hooks } = JSON.parse(httpHookSettings('http://x:1')) as {
     hooks: Record<string, { hooks: { url: string; timeout?: number }[] }[]>

@@ -33,6 +33,8 @@ export const agentText = {
   connectAllName: 'Connect your agents',
   waiting: 'waiting for first event …',
   received: (ago: string) => `received ${ago} ago`,
+  provenOn: (version: string) => `proven on ${version}`,
+  notProven: 'From their documentation, not proven',
   intro: 'The command adds its own entries to that file and changes nothing else.',
   scopeHint: 'uses the project’s file instead,',
   observeHint: 'only reports events,',
