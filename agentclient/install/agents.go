@@ -16,12 +16,9 @@ type agentConfig struct {
 	ignoredPath []string
 	// formatVersion is the required version member at the root, 0 for none.
 	formatVersion int
-	// plainJSON means that the agent does not load settings with comments or trailing commas,
-	// and then runs no hook.
-	plainJSON bool
-	format    handlerFormat
-	events    []event
-	notes     []agentNote
+	format        handlerFormat
+	events        []event
+	notes         []agentNote
 	// ownedFile generates a file that is entirely ours, one per event and named after it.
 	// The scope's path is then their directory. If nil, entries are added to settings.
 	ownedFile func(c hookCommand, e event) string
@@ -112,7 +109,7 @@ var agentConfigs = []agentConfig{
 		files: map[Scope]pathSpec{
 			User: claudePath("settings.json"), Project: {path: ".claude/settings.json"}, Local: {path: ".claude/settings.local.json"},
 		},
-		eventsPath: []string{"hooks"}, plainJSON: true, // seen in 2.1.330
+		eventsPath: []string{"hooks"},
 		format: handlerFormat{nested: true, hasType: true, execMember: "command", shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1, hasAsync: true, hasStatusMessage: true,
 			// On PermissionRequest, it would remove the dialog.
 			enforceMember: "onFailure", enforceValue: "block", enforceEvents: []string{"PreToolUse", "PreSkillShellCommand"}, enforceVersion: "2.1.295"},

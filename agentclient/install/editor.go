@@ -40,9 +40,6 @@ func (e *editor) applyEntries(t installTarget) error {
 	if err != nil {
 		return err
 	}
-	if e.agent.plainJSON && !isPlainJSON(e.content) {
-		e.addNote("%s does not load settings with comments or trailing commas, and then runs no hook; remove them", e.agent.title)
-	}
 	if t.Mode != Enforce && slices.ContainsFunc(existing, e.agent.isEnforced) {
 		e.addNote("without hookback, calls run again: the hooks were installed with --mode enforce before")
 	}

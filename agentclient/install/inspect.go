@@ -19,9 +19,9 @@ type InstalledHooks struct {
 	Scope        Scope
 	Entries      []HookEntry
 	Missing      []string // events that a current installation would have
-	// NotLoaded means that the agent does not load the file, which is no plain JSON.
-	NotLoaded bool
-	Err       error // the file can't be read, so the other results are missing
+	// NotLoaded is why the agent does not load the file, and Fix the edit that mends it; "" if it does. See Unloaded.
+	NotLoaded, Fix string
+	Err            error // the file can't be read, so the other results are missing
 }
 
 // HookEntry is one of our hooks as the agent would run it.
@@ -92,7 +92,7 @@ func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 		hooks.Entries = []HookEntry{ownedFileEntry(file, c.Before, r)}
 	case a.ownedFile == nil:
 		hooks.Entries, hooks.Err = a.parseEntries(c.Before, r)
-		hooks.NotLoaded = a.plainJSON && !isPlainJSON(c.Before)
+		hooks.NotLoaded, hooks.Fix = Unloaded(a.name, []byte(c.Before))
 	}
 	if hooks.Err == nil && len(hooks.Entries) == 0 {
 		return all
@@ -260,9 +260,4 @@ func Hint(agent string) string {
 		"cline":       "enable hooks in Cline's settings",
 		"kiro":        "start Kiro with the agent that has the hooks (kiro-cli chat --agent NAME)",
 	}[agent]
-}
-
-// isPlainJSON reports whether settings have no comments and no trailing commas.
-func isPlainJSON(content string) bool {
-	return json.Valid([]byte(strings.TrimPrefix(content, "\ufeff")))
 }

@@ -118,18 +118,6 @@ func TestInstall_Enforce(t *testing.T) {
 	}
 }
 
-// Claude Code ignores its whole settings file if it has a comment.
-func TestInstall_WarnsOfComments(t *testing.T) {
-	t.Parallel()
-	m := newTestMachine(t)
-	m.write(m.home(claudeFile), "{} // mine")
-	require.Contains(t, planNotes(m.install(installOptions("claude-code"))), "Claude Code does not load settings with comments or trailing commas, and then runs no hook; remove them")
-	require.True(t, m.inspect()[0].NotLoaded)
-	m.write(m.home(claudeFile), "{}")
-	require.NotContains(t, planNotes(m.install(installOptions("claude-code"))), "comments")
-	require.False(t, m.inspect()[0].NotLoaded)
-}
-
 func TestInstall_EnforceNeedsVersion(t *testing.T) {
 	t.Parallel()
 	m := newTestMachine(t)

@@ -84,7 +84,7 @@ func TestUninstall_ManifestLostBeforeUpgrade(t *testing.T) {
 	t.Parallel()
 	for agent, file := range map[string]string{"claude-code": claudeFile, "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"} {
 		for _, before := range []string{
-			"{\n  \"model\": \"opus\"\n}\n",
+			"{\n  \"description\": \"opus\"\n}\n",
 			"{\"hooks\": {\"Stop\": [\n  {\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]}\n]}}",
 		} {
 			m := newTestMachine(t)

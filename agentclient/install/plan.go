@@ -206,6 +206,9 @@ func (a *agentConfig) planChange(m Machine, file string, r *record, t installTar
 	}
 	r.addBinary(t.Binary)
 	c.After, c.record = e.content, r
+	if reason, fix := Unloaded(a.name, []byte(c.After)); reason != "" {
+		return c, fmt.Errorf("%s does not load this file (%s), so no hook would run; nothing was written: %s, then install again", a.title, reason, fix)
+	}
 	return c, nil
 }
 

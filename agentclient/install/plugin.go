@@ -81,7 +81,10 @@ const managedSettings = "/etc/claude-code/managed-settings.json"
 
 func (a *agentConfig) fileGates(file string, events []string) bool {
 	c, err := a.openFile(file)
-	if err != nil || !c.Exists || !a.loads(file) {
+	if err != nil || !c.Exists {
+		return false
+	}
+	if reason, _ := Unloaded(a.name, []byte(c.Before)); reason != "" {
 		return false
 	}
 	d, err := jsonc.Parse(c.Before)
@@ -103,12 +106,6 @@ func (a *agentConfig) gates(h handler) bool {
 		}
 	}
 	return isExecutable(h.command.binary) && !slices.Contains(h.command.args, "--observe") && slices.Contains(matchers, h.matcher)
-}
-
-// loads reports whether the agent loads settings with the content of the file.
-func (a *agentConfig) loads(file string) bool {
-	b, _, err := readSettings(file)
-	return err == nil && (!a.plainJSON || isPlainJSON(string(b)))
 }
 
 func isExecutable(path string) bool {

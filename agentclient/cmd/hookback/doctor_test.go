@@ -199,7 +199,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			edit(t, d, settings, `"hooks": {`, `// mine
   "hooks": {`)
 			return nil
-		}, "claude-code: ~/" + settings + ": Claude Code does not load it, so it runs no hook → remove the comments and trailing commas"},
+		}, "claude-code: not loaded: ~/" + settings + ", line 2: a comment (seen in 2.1.332); Claude Code runs no hook of it → remove each comment, the first is in line 2"},
 		"http hooks without the header": {"look", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))

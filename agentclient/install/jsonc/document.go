@@ -36,6 +36,8 @@ const byteOrderMark = "\ufeff"
 type Document struct {
 	content string
 	root    hujson.Value
+
+	comments, commas []int // offsets of what plain JSON lacks: comments and trailing commas
 }
 
 // Parse parses the whole text, which must be an object.
@@ -86,10 +88,19 @@ func (d *Document) checkEmpty() error {
 // for nesting above maxDepth. open are the offsets of the brackets that are never closed.
 func (d *Document) checkTokens() (open []int, err error) {
 	var end int
+	comma := -1 // offset of the last comma, -1 if a value followed
 	for i := 0; i < len(d.content); i = end {
 		rest := d.content[i:]
 		end = i + 1
 		switch c := rest[0]; {
+		case strings.IndexByte(" \t\r\n", c) >= 0:
+			continue
+		case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*"):
+			d.comments = append(d.comments, i)
+			if end, err = d.commentEnd(i); err != nil {
+				return nil, err
+			}
+			continue
 		case c == '"':
 			n := stringEnd(rest)
 			if n < 0 {
@@ -102,18 +113,6 @@ func (d *Document) checkTokens() (open []int, err error) {
 			if !json.Valid([]byte(rest[:n])) {
 				return nil, d.errorAt(i, "the string has an escape that JSON does not define")
 			}
-		case strings.HasPrefix(rest, "//"):
-			line, _, _ := strings.Cut(rest, "\n")
-			end = i + len(line)
-			if at := strings.IndexAny(strings.TrimSuffix(line, "\r"), "\r\u2028\u2029"); at >= 0 {
-				return nil, d.errorAt(i+at, "parsers disagree whether this character ends the comment")
-			}
-		case strings.HasPrefix(rest, "/*"):
-			n := strings.Index(rest[2:], "*/")
-			if n < 0 {
-				return nil, d.errorAt(i, "the comment is not closed")
-			}
-			end = i + n + 4
 		case c == '{' || c == '[':
 			if len(open) > maxDepth {
 				return nil, d.errorAt(i, "nested too deeply")
@@ -121,9 +120,32 @@ func (d *Document) checkTokens() (open []int, err error) {
 			open = append(open, i)
 		case (c == '}' || c == ']') && len(open) > 0:
 			open = open[:len(open)-1]
+			if comma >= 0 {
+				d.commas = append(d.commas, comma)
+			}
+		}
+		if comma = -1; rest[0] == ',' {
+			comma = i
 		}
 	}
 	return open, nil
+}
+
+// commentEnd returns the offset after the comment at i.
+func (d *Document) commentEnd(i int) (int, error) {
+	rest := d.content[i:]
+	if strings.HasPrefix(rest, "/*") {
+		n := strings.Index(rest[2:], "*/")
+		if n < 0 {
+			return 0, d.errorAt(i, "the comment is not closed")
+		}
+		return i + n + 4, nil
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	if at := strings.IndexAny(strings.TrimSuffix(line, "\r"), "\r\u2028\u2029"); at >= 0 {
+		return 0, d.errorAt(i+at, "parsers disagree whether this character ends the comment")
+	}
+	return i + len(line), nil
 }
 
 // stringEnd returns the length of the string at the start of text, or -1.
@@ -181,6 +203,24 @@ func (d *Document) syntaxError(err error) error {
 	}
 	return d.errorAt(min(at+column-1, len(d.content)), errors.Unwrap(err).Error())
 }
+
+// Line returns the line, from 1, in which a value of the document starts.
+func (d *Document) Line(v *hujson.Value) int { return d.lineOf(v.StartOffset) }
+
+// CommentLine returns the line of the first comment, and CommaLine that of the first trailing comma; 0 if there is none.
+func (d *Document) CommentLine() int { return d.firstLine(d.comments) }
+
+// CommaLine is described at CommentLine.
+func (d *Document) CommaLine() int { return d.firstLine(d.commas) }
+
+func (d *Document) firstLine(offsets []int) int {
+	if len(offsets) == 0 {
+		return 0
+	}
+	return d.lineOf(offsets[0])
+}
+
+func (d *Document) lineOf(at int) int { return 1 + strings.Count(d.content[:at], "\n") }
 
 // Member is one member of an object or one element of an array.
 type Member struct {

@@ -210,8 +210,9 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 		d.fail(hooks.Agent, remedy, "%s: %v", file, hooks.Err)
 		return false
 	}
-	if hooks.NotLoaded {
-		d.fail(hooks.Agent, "remove the comments and trailing commas", "%s: %s does not load it, so it runs no hook", file, hooks.Title)
+	if hooks.NotLoaded != "" {
+		d.fail(hooks.Agent, hooks.Fix, "not loaded: %s, %s; %s runs no hook of it", file, hooks.NotLoaded, hooks.Title)
+		return false
 	}
 	mode, changed, missing := install.Gate, []string{}, ""
 	wake := slices.ContainsFunc(hooks.Entries, install.HookEntry.Wakes)
