@@ -1,17 +1,20 @@
 package importer
 
 import (
-	"bufio"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookback/hookback/agentclient/usage"
 )
 
 // projects is the folder with the transcripts of an agent. Links that leave it are not followed.
@@ -23,11 +26,18 @@ type projects struct {
 // errNoSessions reports that Claude Code never ran here.
 var errNoSessions = errors.New("there are no sessions of Claude Code to import")
 
-// sessionFiles are the files of one session.
+// transcriptFile is a file of a session or of one of its subagents.
+type transcriptFile struct {
+	name     string // relative to the folder
+	owner    string // the session by its name; "" if only the lines have it
+	isMain   bool   // of the session itself
+	modified time.Time
+}
+
+// sessionFiles are the files with lines of one session.
 type sessionFiles struct {
 	id       string
-	main     string   // relative to the folder
-	agents   []string // of its subagents
+	files    []transcriptFile // its own first
 	modified time.Time
 }
 
@@ -54,22 +64,21 @@ func openProjects(env func(string) string) (*projects, error) {
 
 func (p *projects) close() { _ = p.root.Close() }
 
-// find returns the sessions, the least recently changed first, and an error for each unreadable entry.
-func (p *projects) find() (sessions []*sessionFiles, problems []error) {
+// files returns all transcripts, and an error for each unreadable entry.
+func (p *projects) files() (files []transcriptFile, problems []error) {
 	folders, err := fs.ReadDir(p.root.FS(), ".")
 	if err != nil {
 		return nil, []error{err}
 	}
 	for _, folder := range folders {
-		found, errs := p.findIn(folder.Name())
-		sessions, problems = append(sessions, found...), append(problems, errs...)
+		found, errs := p.filesIn(folder.Name())
+		files, problems = append(files, found...), append(problems, errs...)
 	}
-	slices.SortStableFunc(sessions, func(a, b *sessionFiles) int { return a.modified.Compare(b.modified) })
-	return sessions, problems
+	return files, problems
 }
 
-// findIn returns the sessions of one project.
-func (p *projects) findIn(folder string) (sessions []*sessionFiles, problems []error) {
+// filesIn returns the transcripts of one project.
+func (p *projects) filesIn(folder string) (files []transcriptFile, problems []error) {
 	if info, err := p.root.Stat(folder); err != nil || !info.IsDir() {
 		return nil, problem(err)
 	}
@@ -77,12 +86,11 @@ func (p *projects) findIn(folder string) (sessions []*sessionFiles, problems []e
 	if err != nil {
 		return nil, problem(err)
 	}
-	byID := map[string]*sessionFiles{}
-	var agents []string
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		id, isTranscript := strings.CutSuffix(entry.Name(), ".jsonl")
 		if !isTranscript {
+			files = append(files, p.subagents(entry.Name(), path.Join(name, "subagents"))...)
 			continue
 		}
 		info, err := p.root.Stat(name)
@@ -91,22 +99,83 @@ func (p *projects) findIn(folder string) (sessions []*sessionFiles, problems []e
 			problems = append(problems, err)
 		case !info.Mode().IsRegular():
 			problems = append(problems, fmt.Errorf("%s is not a file", name))
-		case strings.HasPrefix(id, "agent-"):
-			agents = append(agents, name)
+		case strings.HasPrefix(id, "agent-"): // as earlier versions named them
+			files = append(files, transcriptFile{name: name, modified: info.ModTime()})
 		default:
-			s := &sessionFiles{id: id, main: name, modified: info.ModTime()}
-			byID[id], sessions = s, append(sessions, s)
+			files = append(files, transcriptFile{name, id, true, info.ModTime()})
 		}
 	}
-	for _, name := range agents {
-		if s := byID[p.sessionOf(name)]; s != nil {
-			p.addAgent(s, name)
+	return files, problems
+}
+
+// subagents returns the transcripts of a session's subagents. Those of a workflow are deeper.
+func (p *projects) subagents(id, folder string) (files []transcriptFile) {
+	_ = fs.WalkDir(p.root.FS(), folder, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".jsonl") {
+			return nil //nolint:nilerr // most sessions have no subagents
+		}
+		if info, err := p.root.Stat(name); err == nil && info.Mode().IsRegular() {
+			files = append(files, transcriptFile{name, id, false, info.ModTime()})
+		}
+		return nil
+	})
+	return files
+}
+
+// sessions reads the usage in the files of the sessions that are wanted. It returns all sessions, the least
+// recently changed first, and an error for each file that can't be read.
+func (p *projects) sessions(
+	files []transcriptFile, wanted func(id string, modified time.Time) bool,
+) (sessions []*sessionFiles, books *usage.Books, problems []error) {
+	modified := map[string]time.Time{}
+	for _, f := range files {
+		if f.modified.After(modified[f.owner]) {
+			modified[f.owner] = f.modified
 		}
 	}
-	for _, s := range sessions {
-		p.addAgents(s, path.Join(folder, s.id, "subagents"))
+	slices.SortStableFunc(files, func(a, b transcriptFile) int { // subagents belong to sessions that are known then
+		return cmp.Or(order(a.isMain, b.isMain), a.modified.Compare(b.modified))
+	})
+	byID := map[string]*sessionFiles{}
+	books = usage.NewBooks()
+	for _, f := range files {
+		ids := []string{f.owner}
+		if f.owner == "" || wanted(f.owner, modified[f.owner]) {
+			named, err := p.readUsage(books, f)
+			if err != nil {
+				problems = append(problems, err)
+				continue
+			}
+			ids = append(ids, named...)
+		}
+		slices.Sort(ids)
+		for _, id := range slices.Compact(ids) {
+			if byID[id] == nil && f.isMain {
+				byID[id] = &sessionFiles{id: id}
+			}
+			if s := byID[id]; s != nil {
+				s.files = append(s.files, f)
+				s.modified = slices.MaxFunc([]time.Time{s.modified, f.modified}, time.Time.Compare)
+			}
+		}
 	}
-	return sessions, problems
+	for id, s := range byID {
+		slices.SortStableFunc(s.files, func(a, b transcriptFile) int { return order(a.owner == id, b.owner == id) })
+	}
+	return slices.SortedFunc(maps.Values(byID), func(a, b *sessionFiles) int {
+		return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.id, b.id))
+	}), books, problems
+}
+
+// order sorts true before false.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 func problem(err error) []error {
@@ -116,58 +185,32 @@ func problem(err error) []error {
 	return []error{err}
 }
 
-// addAgents adds the subagents that have a folder.
-func (p *projects) addAgents(s *sessionFiles, folder string) {
-	entries, _ := fs.ReadDir(p.root.FS(), folder) // most sessions have none
-	for _, entry := range entries {
-		if name := path.Join(folder, entry.Name()); strings.HasSuffix(name, ".jsonl") {
-			p.addAgent(s, name)
-		}
-	}
-}
-
-func (p *projects) addAgent(s *sessionFiles, name string) {
-	info, err := p.root.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return
-	}
-	s.agents = append(s.agents, name)
-	if info.ModTime().After(s.modified) {
-		s.modified = info.ModTime()
-	}
-}
-
-// sessionOf returns the session in the first line of a subagent's file, as earlier versions wrote it.
-func (p *projects) sessionOf(name string) string {
-	file, err := p.root.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }()
-	text, _, _ := readLine(bufio.NewReader(file))
-	var first struct {
-		SessionID string `json:"sessionId"`
-	}
-	_ = json.Unmarshal(text, &first) // a file of another form belongs to no session
-	return first.SessionID
-}
-
 // read reads the files of a session.
-func (p *projects) read(s *sessionFiles) (*transcript, error) {
-	t := newTranscript()
-	for i, name := range append([]string{s.main}, s.agents...) {
-		if err := p.readFile(t, name, i == 0); err != nil {
+func (p *projects) read(s *sessionFiles, books *usage.Books) (*transcript, error) {
+	t := newTranscript(s.id, books)
+	for _, f := range s.files {
+		err := p.open(f, func(file io.Reader) error { return t.read(file, f.owner, f.isMain) })
+		if err != nil {
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-func (p *projects) readFile(t *transcript, name string, isMain bool) error {
-	file, err := p.root.Open(name)
+// readUsage adds a file to the books and returns the sessions that its lines name.
+func (p *projects) readUsage(books *usage.Books, f transcriptFile) (sessions []string, err error) {
+	err = p.open(f, func(file io.Reader) (err error) {
+		sessions, err = books.Read(file, f.owner, f.isMain)
+		return err
+	})
+	return sessions, err
+}
+
+func (p *projects) open(f transcriptFile, read func(io.Reader) error) error {
+	file, err := p.root.Open(f.name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	return t.read(file, isMain)
+	return read(file)
 }

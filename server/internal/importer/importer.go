@@ -111,15 +111,15 @@ func Run(ctx context.Context, args []string, env func(string) string, std Stream
 
 // isWanted reports whether the hub lacks sessions that a person wants to import.
 func (r *run) isWanted(folder *projects, cutoff time.Time) bool {
-	found, _ := folder.find() // importing reports the problems
-	fresh := 0
-	for _, s := range found {
-		if _, known := r.known[s.id]; !known && !s.modified.Before(cutoff) {
-			fresh++
+	files, _ := folder.files() // importing reports the problems
+	fresh := map[string]bool{}
+	for _, f := range files {
+		if _, known := r.known[f.owner]; !known && f.isMain && !f.modified.Before(cutoff) {
+			fresh[f.owner] = true
 		}
 	}
 	q := newQuestion(r.env, r.In, r.Out)
-	return fresh > 0 && (r.yes || q.isAccepted(fresh))
+	return len(fresh) > 0 && (r.yes || q.isAccepted(len(fresh)))
 }
 
 func (r *run) fail(err error) int {
@@ -206,29 +206,33 @@ func (r *run) readKnown(ctx context.Context) error {
 
 // importAll imports the sessions that were active since cutoff, oldest first.
 func (r *run) importAll(ctx context.Context, folder *projects, cutoff time.Time) error {
-	sessions, problems := folder.find()
-	for _, err := range problems {
+	files, problems := folder.files()
+	sessions, books, unread := folder.sessions(files, func(id string, modified time.Time) bool {
+		_, known := r.known[id] // one that was imported before may be the original of a copy
+		return known || !modified.Before(cutoff)
+	})
+	for _, err := range append(problems, unread...) {
 		r.sum.unreadable(r.Err, err)
 	}
-	for i, files := range sessions {
+	for i, s := range sessions {
 		r.progress(i, len(sessions))
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if hash, known := r.known[files.id]; known && hash == "" {
+		if hash, known := r.known[s.id]; known && hash == "" {
 			r.sum.known++
 			continue
 		}
-		if files.modified.Before(cutoff) {
+		if s.modified.Before(cutoff) {
 			r.sum.older++
 			continue
 		}
-		t, err := folder.read(files)
+		t, err := folder.read(s, books)
 		if err != nil {
 			r.sum.unreadable(r.Err, err)
 			continue
 		}
-		if err := r.importSession(ctx, files, t, cutoff); err != nil {
+		if err := r.importSession(ctx, s, t, cutoff); err != nil {
 			return err
 		}
 	}
@@ -241,7 +245,7 @@ func (r *run) importSession(ctx context.Context, files *sessionFiles, t *transcr
 	in, chat := t.finish()
 	r.sum.lines += in.UnreadableLines
 	switch ended := time.UnixMilli(int64(in.EndedAt)); {
-	case in.EndedAt == 0 || len(t.requests)+len(t.chat.lines) == 0:
+	case in.EndedAt == 0 || len(t.usage)+len(t.chat.lines) == 0:
 		r.sum.empty++
 		return nil
 	case ended.Before(cutoff):

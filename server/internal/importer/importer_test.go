@@ -2,6 +2,7 @@ package importer_test
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -59,19 +60,22 @@ func (m *machine) runWith(stdin string, args ...string) (stdout, stderr string, 
 	return out.String(), errOut.String(), status
 }
 
-// write writes a transcript that changed at a time before now.
+// write writes a transcript that changed at a time before now. Its lines name the session of the file.
 func (m *machine) write(name string, ago time.Duration, lines ...string) {
 	m.t.Helper()
-	file := filepath.Join(m.dir, name)
+	file, text := filepath.Join(m.dir, name), strings.Join(lines, "\n")+"\n"
+	if id, _, _ := strings.Cut(strings.TrimSuffix(name, ".jsonl"), "/"); !strings.HasPrefix(id, "agent-") {
+		text = strings.ReplaceAll(text, sessionID, id)
+	}
 	require.NoError(m.t, os.MkdirAll(filepath.Dir(file), 0o700))
-	require.NoError(m.t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	require.NoError(m.t, os.WriteFile(file, []byte(text), 0o600))
 	require.NoError(m.t, os.Chtimes(file, m.now.Add(-ago), m.now.Add(-ago)))
 }
 
 // line returns a line of a transcript. It adds the members that Claude Code writes in each.
 func (m *machine) line(kind string, ago time.Duration, members string) string {
-	return fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/src/my shop","sessionId":%q,"version":"2.1.330","gitBranch":"main","type":%q,"uuid":"%d","timestamp":%q%s}`,
-		sessionID, kind, ago, m.now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000Z"), members)
+	return fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/src/my shop","sessionId":%q,"version":"2.1.330","gitBranch":"main","type":%q,"uuid":%q,"timestamp":%q%s}`,
+		sessionID, kind, rand.Text(), m.now.Add(-ago).UTC().Format("2006-01-02T15:04:05.000Z"), members)
 }
 
 func (m *machine) user(ago time.Duration, content string) string {
@@ -313,7 +317,7 @@ func TestImport_StatedCost(t *testing.T) {
 	m := newMachine(t)
 	with := func(line, member string) string { return strings.TrimSuffix(line, "}") + member + "}" }
 	m.write("a.jsonl", day, with(m.assistant(2*day, "1 "+opus, `[]`, 1, 1), `,"costUSD":0.25`), with(m.assistant(day, "2 "+opus, `[]`, 1, 1), `,"costUSD":0.5`))
-	m.write("b.jsonl", day, m.assistant(2*day, "1 "+opus, `[]`, 1, 1), m.line("result", day, `,"totalCostUSD":1.5`))
+	m.write("b.jsonl", day, m.assistant(2*day, "3 "+opus, `[]`, 1, 1), m.line("result", day, `,"totalCostUSD":1.5`))
 	out, errOut, status := m.run()
 	require.Equal(t, 0, status, errOut)
 	require.Contains(t, out, "$2.25.")
@@ -327,6 +331,98 @@ func TestImport_StatedCost(t *testing.T) {
 	require.Equal(t, []float64{0.25, 2}, costs)
 }
 
+// A session may be in several files, and a file may have copies from other sessions: each request counts once.
+func TestImport_CountsEachRequestOnce(t *testing.T) {
+	t.Parallel()
+	first := func(m *machine) string {
+		return m.assistant(2*day, "m1 "+opus, `[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]`, 10, 1)
+	}
+	result := func(m *machine) string {
+		return m.user(2*day, `[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]`)
+	}
+	for name, c := range map[string]struct {
+		write    func(m *machine)
+		sessions map[string]int64 // to their tokens, without the 1,010 of the cache per request
+		tools    int64
+	}{
+		"subagents of a workflow": {func(m *machine) {
+			m.write("a.jsonl", day, first(m))
+			m.write("a/subagents/agent-1.jsonl", day, m.assistant(day, "m2 "+haiku, `[]`, 100, 1))
+			m.write("a/subagents/workflows/wf_1/agent-2.jsonl", day, m.assistant(day, "m3 "+haiku, `[]`, 1000, 1))
+		}, map[string]int64{"a": 1113}, 0},
+		"copied session": {func(m *machine) {
+			lines := []string{first(m), result(m)}
+			m.write("a.jsonl", 2*day, lines...)
+			m.write("b.jsonl", day, append(lines, m.assistant(day, "m2 "+opus, `[]`, 100, 1))...)
+		}, map[string]int64{"a": 11, "b": 101}, 1},
+		"copied session that names its original": {func(m *machine) {
+			line := first(m)
+			m.write("b.jsonl", 2*day, line, m.assistant(day, "m2 "+opus, `[]`, 100, 1), m.assistant(day, "m3 "+opus, `[]`, 1000, 1))
+			m.write("a.jsonl", day, strings.Replace(line, `"requestId"`, `"requestSessionId":"b","requestId"`, 1))
+		}, map[string]int64{"a": 0, "b": 1113}, 0},
+		"lines of another session": {func(m *machine) {
+			m.write("a.jsonl", day, first(m), strings.Replace(m.assistant(day, "m2 "+opus, `[]`, 100, 1), sessionID, "b", 1))
+			m.write("b.jsonl", 2*day, m.assistant(2*day, "m3 "+opus, `[]`, 1000, 1))
+		}, map[string]int64{"a": 11, "b": 1102}, 0},
+		"lines of a session without a file": {func(m *machine) {
+			m.write("a.jsonl", day, first(m), strings.Replace(m.assistant(day, "m2 "+opus, `[]`, 100, 1), sessionID, "b", 1))
+		}, map[string]int64{"a": 11, "b": 101}, 0},
+		"session in two folders": {func(m *machine) {
+			lines := []string{first(m), result(m)}
+			m.write("a.jsonl", day, append(lines, m.assistant(day, "m2 "+opus, `[]`, 100, 1))...)
+			m.write("../other/a.jsonl", 2*day, strings.ReplaceAll(strings.Join(lines, "\n"), sessionID, "a"))
+		}, map[string]int64{"a": 112}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			c.write(m)
+			_, errOut, status := m.run()
+			require.Equal(t, 0, status, errOut)
+			got, tools := map[string]int64{}, int64(0)
+			for _, s := range m.sessions() {
+				got[s.SessionID] = 0
+				if s.Tokens != nil {
+					got[s.SessionID] = s.Tokens.Input + s.Tokens.Output
+				}
+				tools += s.Tools
+			}
+			require.Equal(t, c.sessions, got)
+			require.Equal(t, c.tools, tools)
+			before := m.state()
+			out, _, _ := m.run()
+			require.Contains(t, out, "Imported 0 sessions")
+			require.Equal(t, before, m.state(), "importing again changes nothing")
+		})
+	}
+}
+
+// The totals by model are those that Claude Code states when it exits, to the cent.
+func TestImport_TotalsByModelAreStated(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	total := func(start time.Duration, models string) string {
+		return fmt.Sprintf(`{"type":"cost-state","sessionId":%q,"totalCostUSD":99,"startTime":%d,"modelUsage":{%s}}`, sessionID, m.now.Add(-start).UnixMilli(), models)
+	}
+	model := func(name string, input int, cost float64) string {
+		return fmt.Sprintf(`%q:{"inputTokens":%d,"outputTokens":1,"cacheReadInputTokens":1000,"cacheCreationInputTokens":10,"webSearchRequests":0,"costUSD":%g}`, name, input, cost)
+	}
+	first, second := m.assistant(3*day, "m1 "+opus, `[]`, 10, 1), m.assistant(2*day, "m2 "+opus, `[]`, 100, 1)
+	exit := total(3*day+time.Hour, model(opus+"[1m]", 10, 0.5)+","+model(haiku, 7, 0.25))
+	m.write("a.jsonl", 3*day, first, exit)
+	m.write("b.jsonl", day, first, second, total(3*day+time.Hour, model(opus, 110, 2.5)+","+model(haiku, 7, 0.25)), m.assistant(day, "m3 "+opus, `[]`, 1000, 1))
+	out, errOut, status := m.run()
+	require.Equal(t, 0, status, errOut)
+	require.Contains(t, out, "$2.75.")
+	var report history.SpendReport
+	m.get(history.PathSpend+"?days=30&by=model", &report)
+	rows := map[string]string{}
+	for _, r := range report.Rows {
+		rows[*r.Model] = fmt.Sprintf("%d %.2f", r.Tokens.Input, r.CostUSD)
+	}
+	require.Equal(t, map[string]string{opus: "1110 2.50", haiku: "7 0.25"}, rows)
+}
+
 func TestImport_ReadsWhatItCan(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -336,8 +432,8 @@ func TestImport_ReadsWhatItCan(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Dir(outside), filepath.Join(filepath.Dir(m.dir), "linked")))
 	require.NoError(t, os.Mkdir(filepath.Join(m.dir, "folder.jsonl"), 0o700))
 	m.write("empty.jsonl", day, "")
-	m.write("old.jsonl", 40*day, m.assistant(40*day, "1 "+opus, `[]`, 5, 5))
-	m.write("touched.jsonl", 0, m.assistant(40*day, "1 "+opus, `[]`, 5, 5))
+	m.write("old.jsonl", 40*day, m.assistant(40*day, "2 "+opus, `[]`, 5, 5))
+	m.write("touched.jsonl", 0, m.assistant(40*day, "3 "+opus, `[]`, 5, 5))
 	image := strings.Repeat("A", 700<<10)
 	var long []string
 	for i := range 40 {

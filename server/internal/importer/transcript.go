@@ -1,29 +1,24 @@
 package importer
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"hash"
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
+	"github.com/hookback/hookback/agentclient/usage"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/intent"
 )
 
 const (
-	// maxLine limits a line of a transcript, in bytes. A longer one counts as unreadable.
-	maxLine = 32 << 20
 	// maxChat limits the chat of an event, in bytes as it is sent.
 	maxChat = 6 << 20
 	// maxChatLine limits a line of the chat: one with images can be larger than all others together.
@@ -31,7 +26,7 @@ const (
 	// maxModels limits the models of a session. The usage of further ones is that of an unknown model.
 	maxModels = 50
 	// formatVersion is part of the hash: a new one imports every session again.
-	formatVersion = "1"
+	formatVersion = "2"
 
 	quarterMS = 15 * 60 * 1000
 )
@@ -39,15 +34,18 @@ const (
 // transcript collects the facts of one session from its files.
 type transcript struct {
 	history.ImportedSession
-	hash     hash.Hash
-	requests map[string]request // by message
-	calls    map[string]call    // that have no result, by id
-	tools    map[string]history.ImportedTool
-	files    map[string]*history.ChangedFile
-	agents   map[string]bool
-	stated   float64 // the cost of the session as the transcript states it
-	titles   [3]string
-	chat     chat
+	id     string
+	books  *usage.Books
+	usage  []history.ImportedUsage
+	hash   hash.Hash
+	file   int             // number of files so far
+	seen   map[string]int  // the files of the lines, by id: a session that is resumed elsewhere has copies
+	calls  map[string]call // that have no result, by id
+	tools  map[string]history.ImportedTool
+	files  map[string]*history.ChangedFile
+	agents map[string]bool
+	titles [3]string
+	chat   chat
 }
 
 // Places in transcript.titles, the best first.
@@ -57,60 +55,34 @@ const (
 	summaryTitle
 )
 
-// request is one request to a model. Its message spans several lines, and the last one has its usage.
-type request struct {
-	at    int64 // Unix ms
-	model string
-	usage usage
-	cost  float64
-}
-
 // call is a tool call that the model requested.
 type call struct {
 	tool  string
 	input json.RawMessage
 }
 
-func newTranscript() *transcript {
+// newTranscript returns a transcript without lines. The books have all files.
+func newTranscript(id string, books *usage.Books) *transcript {
 	t := &transcript{
-		hash: sha256.New(), requests: map[string]request{}, calls: map[string]call{}, tools: map[string]history.ImportedTool{},
-		files: map[string]*history.ChangedFile{}, agents: map[string]bool{},
+		id: id, books: books, usage: books.Of(id), hash: sha256.New(), seen: map[string]int{}, calls: map[string]call{},
+		tools: map[string]history.ImportedTool{}, files: map[string]*history.ChangedFile{}, agents: map[string]bool{},
 	}
 	_, _ = io.WriteString(t.hash, formatVersion)
+	_ = json.NewEncoder(t.hash).Encode(t.usage) // a copy of the session may count some of it
 	return t
 }
 
-// line has the members of a line of Claude Code that count here. The format is not documented: a line of
-// another form has nothing.
+// line has the members of a line of Claude Code that count here.
 type line struct {
-	Type         string          `json:"type"`
-	UUID         string          `json:"uuid"`
-	Timestamp    time.Time       `json:"timestamp"`
-	Cwd          string          `json:"cwd"`
-	Branch       string          `json:"gitBranch"`
-	AgentID      string          `json:"agentId"`
-	Sidechain    bool            `json:"isSidechain"` // of a subagent
-	Meta         bool            `json:"isMeta"`
-	Compacted    bool            `json:"isCompactSummary"`
-	ForkedFrom   json.RawMessage `json:"forkedFrom"` // the line is a copy from another session
-	CostUSD      float64         `json:"costUSD"`
-	TotalCostUSD float64         `json:"totalCostUSD"`
-	CustomTitle  string          `json:"customTitle"`
-	AITitle      string          `json:"aiTitle"`
-	Summary      string          `json:"summary"`
-	Message      struct {
-		ID      string          `json:"id"`
-		Model   string          `json:"model"`
-		Usage   usage           `json:"usage"`
-		Content json.RawMessage `json:"content"` // a text, or blocks
-	} `json:"message"`
-}
-
-type usage struct {
-	Input      float64 `json:"input_tokens"`
-	Output     float64 `json:"output_tokens"`
-	CacheRead  float64 `json:"cache_read_input_tokens"`
-	CacheWrite float64 `json:"cache_creation_input_tokens"`
+	usage.Line
+	Cwd         string `json:"cwd"`
+	Branch      string `json:"gitBranch"`
+	AgentID     string `json:"agentId"`
+	Meta        bool   `json:"isMeta"`
+	Compacted   bool   `json:"isCompactSummary"`
+	CustomTitle string `json:"customTitle"`
+	AITitle     string `json:"aiTitle"`
+	Summary     string `json:"summary"`
 }
 
 type block struct {
@@ -124,53 +96,33 @@ type block struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// read adds a file. isMain is set for that of the session itself, whose lines make the chat.
-func (t *transcript) read(file io.Reader, isMain bool) error {
-	lines := bufio.NewReaderSize(io.TeeReader(file, t.hash), 64<<10)
-	for {
-		text, tooLong, err := readLine(lines)
-		if text = bytes.TrimSpace(text); tooLong || len(text) > 0 {
-			t.Lines++
-			if tooLong || !t.add(text, isMain) {
-				t.UnreadableLines++
-			}
+// read adds a file. Its lines belong to the session that they name, or else to owner. isMain is set for the
+// file of a session itself, whose lines make the chat.
+func (t *transcript) read(file io.Reader, owner string, isMain bool) error {
+	t.file++
+	return usage.EachLine(io.TeeReader(file, t.hash), func(text []byte) {
+		t.Lines++
+		if !t.add(bytes.ToValidUTF8(text, []byte("\ufffd")), owner, isMain) {
+			t.UnreadableLines++
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// readLine returns the next line, or that it is longer than maxLine.
-func readLine(r *bufio.Reader) (text []byte, tooLong bool, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		if tooLong = tooLong || len(text)+len(part) > maxLine; tooLong {
-			text = nil
-		} else {
-			text = append(text, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return text, tooLong, err
-		}
-	}
+	})
 }
 
 // add adds a line. It returns false if the line can't be read.
-func (t *transcript) add(text []byte, isMain bool) bool {
-	text = bytes.ToValidUTF8(text, []byte("\ufffd"))
+func (t *transcript) add(text []byte, owner string, isMain bool) bool {
 	var l line
-	wrongType := (*json.UnmarshalTypeError)(nil)
-	if err := json.Unmarshal(text, &l); text[0] != '{' || err != nil && !(errors.As(err, &wrongType) && json.Valid(text)) {
+	if !usage.Decode(text, &l) {
 		return false
 	}
+	first, isKnown := t.seen[l.UUID]
+	if cmp.Or(l.SessionID, owner) != t.id || l.UUID != "" && isKnown && first != t.file {
+		return true
+	}
+	t.seen[l.UUID] = t.file
 	if isMain {
 		t.chat.add(l.Type, text)
 	}
-	if l.ForkedFrom != nil && string(l.ForkedFrom) != "null" {
+	if l.IsCopy() {
 		return true
 	}
 	at := l.Timestamp.UnixMilli()
@@ -183,14 +135,18 @@ func (t *transcript) add(text []byte, isMain bool) bool {
 	}
 	t.Cwd = cmp.Or(t.Cwd, l.Cwd)
 	t.Branch = cmp.Or(l.Branch, t.Branch)
-	t.stated = max(t.stated, l.TotalCostUSD)
 	t.addTitle(&l)
 	if l.AgentID != "" && (l.Sidechain || !isMain) {
 		t.agents[l.AgentID] = true
 	}
 	switch l.Type {
 	case "assistant":
-		t.addRequest(&l, at, isMain)
+		if isMain && !l.Sidechain && l.Message.Model != "<synthetic>" {
+			t.Model = cmp.Or(l.Message.Model, t.Model)
+		}
+		if !t.books.Owns(t.id, &l.Line) {
+			break // the session that it is a copy of has it
+		}
 		for _, b := range blocksOf(l.Message.Content) {
 			if b.Type == "tool_use" && b.ID != "" {
 				t.calls[b.ID] = call{b.Name, b.Input}
@@ -219,17 +175,6 @@ func (t *transcript) addTitle(l *line) {
 	if !strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "[Request interrupted") { // written by the agent's program
 		t.titles[firstPrompt] = text
 	}
-}
-
-func (t *transcript) addRequest(l *line, at int64, isMain bool) {
-	u, model := l.Message.Usage, l.Message.Model
-	if u == (usage{}) && l.CostUSD <= 0 {
-		return
-	}
-	if isMain && !l.Sidechain {
-		t.Model = cmp.Or(model, t.Model)
-	}
-	t.requests[cmp.Or(l.Message.ID, l.UUID, strconv.FormatInt(t.Lines, 10))] = request{at, model, u, l.CostUSD}
 }
 
 // endCall counts a call that ended, as hooks report it: not one that a person refused or interrupted.
@@ -298,23 +243,16 @@ func (t *transcript) usageByQuarter() []history.ImportedUsage {
 		model string
 	}
 	for unit := int64(quarterMS); ; unit *= 4 {
-		sums, models, cost := map[key]history.ImportedUsage{}, map[string]bool{}, 0.0
-		for _, id := range slices.Sorted(maps.Keys(t.requests)) {
-			r := t.requests[id]
-			if len(models) >= maxModels && !models[r.model] {
-				r.model = ""
+		sums, models := map[key]history.ImportedUsage{}, map[string]bool{}
+		for _, u := range t.usage {
+			if len(models) >= maxModels && !models[u.Model] {
+				u.Model = ""
 			}
-			models[r.model] = true
-			k := key{r.at - r.at%unit, r.model}
+			models[u.Model] = true
+			k := key{int64(u.At) - int64(u.At)%unit, u.Model}
 			sum := sums[k]
-			sum.At, sum.Model, sum.Requests = schema.Millis(k.at), k.model, sum.Requests+1
-			sum.Tokens, sum.CostUSD = sum.Tokens.Add(r.usage.tokens()), sum.CostUSD+r.cost
-			sums[k], cost = sum, cost+r.cost
-		}
-		if rest := t.stated - cost; rest > 1e-9 { // the total of the session, without its parts
-			k := key{int64(t.EndedAt) - int64(t.EndedAt)%unit, t.Model}
-			sum := sums[k]
-			sum.At, sum.Model, sum.CostUSD = schema.Millis(k.at), k.model, sum.CostUSD+rest
+			sum.At, sum.Model, sum.Requests = schema.Millis(k.at), k.model, sum.Requests+u.Requests
+			sum.Tokens, sum.CostUSD = sum.Tokens.Add(u.Tokens), sum.CostUSD+u.CostUSD
 			sums[k] = sum
 		}
 		if len(sums) <= history.MaxImportedUsage || unit > 1<<50 {
@@ -323,10 +261,6 @@ func (t *transcript) usageByQuarter() []history.ImportedUsage {
 			})
 		}
 	}
-}
-
-func (u usage) tokens() history.Tokens {
-	return history.Tokens{Input: int64(u.Input), Output: int64(u.Output), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite)}
 }
 
 func blocksOf(content json.RawMessage) (blocks []block) {

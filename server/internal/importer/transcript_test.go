@@ -1,12 +1,12 @@
 package importer
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/usage"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 )
@@ -29,8 +30,11 @@ func at(minutes int) string {
 // readLines reads a transcript of these lines.
 func readLines(t *testing.T, lines ...string) (*history.ImportedSession, json.RawMessage) {
 	t.Helper()
-	s := newTranscript()
-	require.NoError(t, s.read(strings.NewReader(strings.Join(lines, "\n")), true))
+	text, books := strings.Join(lines, "\n"), usage.NewBooks()
+	_, err := books.Read(strings.NewReader(text), "s", true)
+	require.NoError(t, err)
+	s := newTranscript("s", books)
+	require.NoError(t, s.read(strings.NewReader(text), "s", true))
 	return s.finish()
 }
 
@@ -189,7 +193,7 @@ func TestTranscript_CountsUnreadableLines(t *testing.T) {
 	for line, unreadable := range map[string]int64{
 		`{}`: 0, `{"type":5}`: 0, ` {"type":"user"} `: 0, "": 0, "   ": 0, `{"timestamp":"yesterday"}`: 1,
 		`[]`: 1, `5`: 1, `null`: 1, `{`: 1, `{"type":"user"`: 1, "\x00": 1, `{} {}`: 1, `{"type":"user"}x`: 1, "{\"type\":\"us\xffer\"}": 0,
-		strings.Repeat("[", 100_000): 1, `{"a":` + strings.Repeat("[", 100_000): 1, `{"a":"` + strings.Repeat("x", maxLine) + `"}`: 1,
+		strings.Repeat("[", 100_000): 1, `{"a":` + strings.Repeat("[", 100_000): 1, `{"a":"` + strings.Repeat("x", usage.MaxLine) + `"}`: 1,
 	} {
 		in, _ := readLines(t, line, `{"type":"user"}`)
 		require.Equal(t, unreadable, in.UnreadableLines, "%.40q", line)
@@ -199,9 +203,9 @@ func TestTranscript_CountsUnreadableLines(t *testing.T) {
 		}
 		require.Equal(t, lines, in.Lines, "%.40q", line)
 	}
-	s := newTranscript()
+	s := newTranscript("s", usage.NewBooks())
 	broken := errors.New("the disk is gone")
-	require.ErrorIs(t, s.read(iotest.ErrReader(broken), true), broken)
+	require.ErrorIs(t, s.read(iotest.ErrReader(broken), "s", true), broken)
 }
 
 // The hash is that of all bytes, so that every change is imported.
@@ -209,8 +213,8 @@ func TestTranscript_Hash(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, text := range []string{"{}", "{}\n", "{} ", "{}\n{}", "x", ""} {
-		s := newTranscript()
-		require.NoError(t, s.read(strings.NewReader(text), true))
+		s := newTranscript("s", usage.NewBooks())
+		require.NoError(t, s.read(strings.NewReader(text), "s", true))
 		in, _ := s.finish()
 		require.Len(t, in.Hash, 32)
 		require.NotContains(t, seen, in.Hash, "%q and %q", text, seen[in.Hash])
@@ -265,20 +269,6 @@ func TestChat_LeavesOutDeepLines(t *testing.T) {
 	require.JSONEq(t, `[{"type":"user","message":{"content":"end"}}]`, string(chat))
 }
 
-func TestReadLine_AnyLength(t *testing.T) {
-	t.Parallel()
-	for _, length := range []int{0, 1, 15, 16, 17, 31, 1000} {
-		r := bufio.NewReaderSize(strings.NewReader(strings.Repeat("x", length)+"\nend"), 16)
-		text, tooLong, err := readLine(r)
-		require.NoError(t, err)
-		require.False(t, tooLong)
-		require.Len(t, text, length+1)
-		text, _, err = readLine(r)
-		require.Error(t, err)
-		require.Equal(t, "end", string(text))
-	}
-}
-
 // newProjects returns the folder of a test, with these files.
 func newProjects(t *testing.T, files map[string]string) *projects {
 	t.Helper()
@@ -294,23 +284,35 @@ func newProjects(t *testing.T, files map[string]string) *projects {
 	return p
 }
 
+// find returns the files of all sessions, sorted.
+func (p *projects) find() (files map[string][]string, problems []error) {
+	all, problems := p.files()
+	found, _, unread := p.sessions(all, func(string, time.Time) bool { return true })
+	files = map[string][]string{}
+	for _, s := range found {
+		for _, f := range s.files {
+			files[s.id] = append(files[s.id], f.name)
+		}
+		slices.Sort(files[s.id])
+	}
+	return files, append(problems, unread...)
+}
+
 func TestProjects_FindsSubagents(t *testing.T) {
 	t.Parallel()
 	p := newProjects(t, map[string]string{
 		"-src-a/one.jsonl": `{"type":"user"}`, "-src-a/two.jsonl": "", "-src-a/notes.txt": "", "-src-a/memory/x.jsonl": "",
-		"-src-a/one/subagents/agent-1.jsonl": `{"agentId":"1"}`, "-src-a/one/subagents/agent-1.meta.json": `{}`, "-src-a/one/tool-results/x.jsonl": "",
+		"-src-a/one/subagents/agent-1.jsonl": `{"agentId":"1"}`, "-src-a/one/subagents/agent-1.meta.json": `{}`,
+		"-src-a/one/subagents/workflows/w1/agent-5.jsonl": `{"agentId":"5"}`, "-src-a/one/tool-results/x.jsonl": "",
 		"-src-a/agent-2.jsonl": `{"sessionId":"two","agentId":"2"}`, "-src-a/agent-3.jsonl": `{"sessionId":"elsewhere"}`, "-src-a/agent-4.jsonl": `broken`,
 		"-src b/one.jsonl": `{"type":"user"}`, "file.jsonl": "",
 	})
 	found, problems := p.find()
 	require.Empty(t, problems)
-	agents := map[string][]string{}
-	for _, s := range found {
-		agents[s.main] = s.agents
-	}
 	require.Equal(t, map[string][]string{
-		"-src-a/one.jsonl": {"-src-a/one/subagents/agent-1.jsonl"}, "-src-a/two.jsonl": {"-src-a/agent-2.jsonl"}, "-src b/one.jsonl": nil,
-	}, agents)
+		"one": {"-src b/one.jsonl", "-src-a/one.jsonl", "-src-a/one/subagents/agent-1.jsonl", "-src-a/one/subagents/workflows/w1/agent-5.jsonl"},
+		"two": {"-src-a/agent-2.jsonl", "-src-a/two.jsonl"},
+	}, found)
 }
 
 // A link may stay within the folder, and not leave it.
@@ -324,12 +326,9 @@ func TestProjects_FollowNoLinksOut(t *testing.T) {
 	require.NoError(t, os.Symlink("/nonexistent", filepath.Join(p.dir, "a", "gone.jsonl")))
 	found, problems := p.find()
 	require.Len(t, problems, 2)
-	var ids []string
-	for _, s := range found {
-		ids = append(ids, s.id)
-	}
-	require.ElementsMatch(t, []string{"one", "in"}, ids)
-	_, err := p.read(&sessionFiles{id: "out", main: "a/out.jsonl"})
+	require.Equal(t, map[string][]string{"one": {"a/one.jsonl"}, "in": {"a/in.jsonl"}}, found)
+	out := &sessionFiles{id: "out", files: []transcriptFile{{name: "a/out.jsonl", owner: "out", isMain: true}}}
+	_, err := p.read(out, usage.NewBooks())
 	require.Error(t, err)
 }
 
