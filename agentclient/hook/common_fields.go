@@ -2,8 +2,11 @@ package hook
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -44,6 +47,21 @@ func (c *Call) setDetails(o object) {
 	copyCommonFields(&c.Event, o)
 	c.Event.Timestamp = o.timestamp("timestamp")
 	c.Event.Summary = eventText(o)
+}
+
+// CallKey returns the idempotency key of an event of a tool call, or "" if the call has no id. Agents merge
+// the settings of several places, so two hooks can report one event. They read the same input, and share
+// the key. A repeated id is not enough: some models use the same ids in each turn.
+func CallKey(e *schema.Event) string {
+	if e.ToolUseID == "" {
+		return ""
+	}
+	h := sha256.New()
+	for _, part := range []string{e.Agent, e.SessionID, e.HookEventType, e.ToolUseID} {
+		_, _ = io.WriteString(h, part+"\x00") // a hash never fails
+	}
+	_, _ = h.Write(e.Payload)
+	return "hook/" + hex.EncodeToString(h.Sum(nil))
 }
 
 // eventText returns a one-line summary of an event that has no tool call.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli/clitest"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/internal/fakehub"
@@ -43,7 +44,7 @@ func TestHook_ReportsEventToHub(t *testing.T) {
 	require.Equal(t, "PostToolUse", e.HookEventType)
 	require.Equal(t, "claude-code", e.Agent)
 	require.Equal(t, filepath.Base(c.home), e.SourceApp, "CLAUDE_PROJECT_DIR names the project")
-	require.Equal(t, "hook/claude-code/4b7293f1-045d-4243-b67b-44100f6e03a7/PostToolUse/toolu_01Fm9Wq5rZt8Nv3xYg6KlMpH", e.IdempotencyKey)
+	require.Equal(t, hook.CallKey(&e.Event), e.IdempotencyKey)
 	require.Equal(t, strings.TrimSpace(readSample(t, "claude-code-PostToolUse-Bash")), string(e.Payload), "the payload is stdin, untouched")
 	require.InDelta(t, time.Now().UnixMilli(), int64(e.Timestamp), 600_000)
 	require.Empty(t, c.log())

@@ -249,6 +249,12 @@ func TestLoop_CountsEqualCallsInARow(t *testing.T) {
 	x.requireOpen("The same call failed 3 times in a row with the same error.")
 	x.post("s", "SessionEnd", `{}`)
 	x.requireClosed(2)
+	for range 3 {
+		x.call = 0 // the model uses the same id in each turn
+		x.post("s", "PreToolUse", `{}`)
+		x.end("make test", "exit status 2")
+	}
+	x.requireOpen("The same call failed 3 times in a row with the same error.")
 }
 
 func TestSpend_SumsByApplicationPersonOrAll(t *testing.T) {

@@ -50,7 +50,7 @@ func (s *session) apply(row *store.LogRow) {
 	case strings.EqualFold(e.Type, "Stop") || strings.EqualFold(e.Type, "StopFailure"):
 		s.inTurn = false
 	case kind == digest.Prompt || kind == digest.ToolStart:
-		s.inTurn = true
+		s.inTurn, s.last.useID = true, "" // some models use the same ids in each turn
 	case kind == digest.ToolEnd:
 		s.inTurn = true
 		s.end(digest.Parse(&digest.Event{

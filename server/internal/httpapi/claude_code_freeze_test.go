@@ -87,8 +87,7 @@ func TestClaudeCodeHook_FreezeStopsUnknownEvent(t *testing.T) {
 func TestClaudeCodeHook_FreezeStopsCallThatCommandReported(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.post(`{"source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{},
-		"idempotency_key":"hook/claude-code/4b7293f1-045d-4243-b67b-44100f6e03a7/PreToolUse/toolu_01Qm7Yt2hVw4Kp9sXc8RbNdE"}`)
+	r.post(`{"source_app":"shop-api","session_id":"s","hook_event_type":"PreToolUse","payload":{},"idempotency_key":"` + callKey(t, hookSample(t, "PreToolUse-Bash")) + `"}`)
 	r.freeze(control.FreezeDraft{Scope: control.FreezeAll})
 	require.JSONEq(t, stoppedToolCall, (<-r.runHook("", hookSample(t, "PreToolUse-Bash"))).body)
 	require.EqualValues(t, 1, r.store.Head())

@@ -11,12 +11,15 @@ import (
 	"net/http/httptrace"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -28,6 +31,31 @@ func hookSample(t testing.TB, name string) string {
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "agentclient", "hook", "testdata", "claude-code-"+name+".json"))
 	require.NoError(t, err)
 	return string(b)
+}
+
+// callKey returns the idempotency key of a call that a hook with that input reports.
+func callKey(t testing.TB, input string) string {
+	t.Helper()
+	claude, _ := hook.Find("claude-code")
+	c, err := claude.Agent.Parse(hook.Input{Stdin: []byte(input), Env: func(string) string { return "" }})
+	require.NoError(t, err)
+	return hook.CallKey(&c.Event)
+}
+
+// Some models use the same id for a call of each turn. A call that two hooks report is stored once.
+func TestClaudeCodeHook_StoresCallsWithTheSameID(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for i := range 5 {
+		for _, name := range []string{"PreToolUse-Bash", "PostToolUse-Bash"} {
+			input := regexp.MustCompile(`"tool_use_id": *"[^"]*"`).ReplaceAllString(hookSample(t, name), `"tool_use_id":"Bash:0"`)
+			input = strings.Replace(input, `"command": "`, `"command": "TURN=`+strconv.Itoa(i)+` `, 1)
+			for range 2 {
+				require.JSONEq(t, "{}", (<-r.runHook("", input)).body)
+			}
+		}
+	}
+	require.EqualValues(t, 10, r.store.Head())
 }
 
 // fastHooks shortens the heartbeat of hooks, and the write timeout, which held hooks must

@@ -244,18 +244,14 @@ func TestClaudeCodeHook_LeavesMessagesOfCommand(t *testing.T) {
 	ada := r.openHubOwner("ada")
 	r.postHookEvent("SessionStart", "{}")
 	r.sendMessage("Once.", ada.headers()...)
-	var call struct {
-		ToolUseID string `json:"tool_use_id"`
-	}
 	sample := hookSample(t, "PostToolUse-Bash")
-	require.NoError(t, json.Unmarshal([]byte(sample), &call))
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal([]byte(sample), &fields))
 	fields["session_id"] = "s1"
 	same, err := json.Marshal(fields)
 	require.NoError(t, err)
 	resp, b := r.do("POST", schema.PathEvents, `{"source_app":"demo","session_id":"s1","hook_event_type":"PostToolUse","agent":"claude-code","payload":{},
-		"idempotency_key":"hook/claude-code/s1/PostToolUse/`+call.ToolUseID+`"}`, control.PreferHeader, control.MinimalReturn, control.AcceptsHeader, control.AcceptMessage)
+		"idempotency_key":"`+callKey(t, string(same))+`"}`, control.PreferHeader, control.MinimalReturn, control.AcceptsHeader, control.AcceptMessage)
 	require.Equal(t, 200, resp.StatusCode, string(b))
 	require.Contains(t, string(b), "Once.")
 	require.JSONEq(t, "{}", (<-r.runHook("?app=demo", string(same))).body)

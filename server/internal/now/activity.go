@@ -40,6 +40,7 @@ type activity struct {
 // openCall is a tool call without an end.
 type openCall struct {
 	agent, tool, useID string
+	input              uint64 // hash of the arguments
 	step               history.NowStep
 }
 
@@ -86,8 +87,12 @@ func (a *activity) count(at int64) {
 
 // start adds a tool call. An agent may report a call twice.
 func (a *activity) start(e *store.Event, f *digest.EventFacts) {
-	if f.UseID != "" && slices.ContainsFunc(a.calls, func(c openCall) bool { return c.useID == f.UseID }) {
-		return
+	if f.UseID != "" {
+		sameID := func(c openCall) bool { return c.useID == f.UseID && c.agent == f.Agent }
+		if i := slices.IndexFunc(a.calls, sameID); i >= 0 && a.calls[i].input == f.InputHash {
+			return
+		}
+		a.calls = slices.DeleteFunc(a.calls, sameID) // some models use the same ids in each turn
 	}
 	var arguments json.RawMessage
 	digest.EachMember(e.Payload, func(name string, value []byte) {
@@ -97,7 +102,7 @@ func (a *activity) start(e *store.Event, f *digest.EventFacts) {
 	})
 	in := intent.Of(f.Tool, arguments, f.Cwd)
 	a.calls = append(a.calls[max(0, len(a.calls)-maxCalls+1):], openCall{
-		agent: f.Agent, tool: f.Tool, useID: f.UseID,
+		agent: f.Agent, tool: f.Tool, useID: f.UseID, input: f.InputHash,
 		step: history.NowStep{Text: shorten(intent.String(&in)), Since: schema.Millis(f.At), ToolUseID: f.UseID},
 	})
 }

@@ -234,9 +234,12 @@ func TestReport_StepIsNewestRunningCall(t *testing.T) {
 	h.post("s", "PreToolUse", `{"tool_name":"Read","cwd":"/srv/x","tool_input":{"file_path":"/srv/x/go.mod"}}`, `"tool_name":"Read"`, `"tool_use_id":"2"`)
 	at := schema.Millis(noon.Add(time.Second).UnixMilli())
 	require.Equal(t, &history.NowStep{Text: "Read go.mod", Since: at, ToolUseID: "2"}, h.lane().Step)
-	h.post("s", "PreToolUse", makeCall, `"tool_name":"Read"`, `"tool_use_id":"2"`) // reported twice
+	read := `{"tool_name":"Read","cwd":"/srv/x","tool_input":{"file_path":"/srv/x/go.mod"}}`
+	h.post("s", "PreToolUse", read, `"tool_name":"Read"`, `"tool_use_id":"2"`) // reported twice
 	h.post("s", "PostToolUse", `{}`, `"tool_name":"Read"`, `"tool_use_id":"2"`)
 	require.Equal(t, &history.NowStep{Text: "Run make test", Since: schema.Millis(noon.UnixMilli()), ToolUseID: "1"}, h.lane().Step)
+	h.post("s", "PreToolUse", read, `"tool_name":"Read"`, `"tool_use_id":"1"`) // some models use an id again
+	require.Equal(t, &history.NowStep{Text: "Read go.mod", Since: at, ToolUseID: "1"}, h.lane().Step)
 	h.post("s", "Stop", `{}`)
 	require.Nil(t, h.lane().Step, "the turn is over")
 }

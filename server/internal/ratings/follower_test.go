@@ -157,6 +157,10 @@ func TestFollower_DecidersAndOutcomes(t *testing.T) {
 			x.start("t2", "")
 		}, "1 Bash high agent ran, 3 Bash high agent open"},
 		"an event twice": {func(x *fixture) { x.start("t1", ""); x.start("t1", "") }, "1 Bash high agent open"},
+		"another call with the same id": {func(x *fixture) {
+			x.start("t1", "")
+			x.post("PreToolUse", `{"tool_use_id":"t1","tool_name":"Bash","tool_input":{"command":"rm -rf /"}}`, "")
+		}, "1 Bash high agent open, 2 Bash critical agent open"},
 		"another session": {func(x *fixture) {
 			x.start("t1", "")
 			_, err := x.hub.Ingest(x.t.Context(), []byte(`{"source_app":"a","session_id":"other","hook_event_type":"PostToolUse","payload":{"tool_use_id":"t1",`+pipedScript+`}}`), hub.Caller{})

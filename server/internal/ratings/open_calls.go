@@ -91,8 +91,8 @@ func (o *openCalls) find(key store.SessionKey, f *callFacts) *store.RatedCall {
 // callOf returns the call that an event belongs to; nil if it starts another one.
 func (o *openCalls) callOf(key store.SessionKey, f *callFacts) *store.RatedCall {
 	c := o.find(key, f)
-	if f.step == started && c != nil && (f.useID == "" || c.UseID != f.useID) {
-		return nil // the same call again, not one event twice
+	if f.step == started && c != nil && (f.useID == "" || c.UseID != f.useID || c.Digest != f.argumentsDigest()) {
+		return nil // another call, not one event twice; some models use the same ids in each turn
 	}
 	return c
 }

@@ -139,6 +139,14 @@ func TestFollower_CountsOnlyEqualFailuresInARow(t *testing.T) {
 		x.post("Notification", `{"message":"still here"}`)
 	}
 	require.Len(t, x.freezes(), 1, "other events are in between")
+
+	x = newFixture(t)
+	for range 3 {
+		x.call = 0
+		x.post("PreToolUse", `{"tool_use_id":"t1","tool_name":"Bash","tool_input":{"command":"make test"}}`)
+		x.fail()
+	}
+	require.Len(t, x.freezes(), 1, "the model uses the same id in each turn")
 }
 
 // A new follower counts the failures before the restart, but freezes nothing for them: a person may

@@ -83,6 +83,7 @@ func (c *changedFiles) add(e *store.Event) {
 	})
 	key := f.Agent + "/" + f.UseID
 	if f.Kind == digest.ToolStart {
+		c.ended = slices.DeleteFunc(c.ended, func(k string) bool { return k == key }) // some models use the same ids in each turn
 		if f.UseID != "" && len(c.started) < maxStarted {
 			c.started[key] = call
 		}

@@ -60,6 +60,18 @@ func TestFiles_CountsWhatRan(t *testing.T) {
 	}}, files)
 }
 
+// Some models use the same id for a call of each turn.
+func TestFiles_CountsCallsWithTheSameID(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	for i := range 3 {
+		write := input(fmt.Sprintf(`{"file_path":"f%d","content":"x"}`, i))
+		h.call("PreToolUse", "Write:0", "Write", write)
+		h.call("PostToolUse", "Write:0", "Write", write)
+	}
+	require.Len(t, h.files().Files, 3)
+}
+
 func TestFiles_AreLimited(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

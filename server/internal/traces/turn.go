@@ -140,7 +140,11 @@ func (t *turn) agentOf(f *facts) *span {
 
 func (t *turn) startCall(f *facts, agent *span) *call {
 	if f.UseID != "" {
-		if c := t.findCall(f); c != nil {
+		switch c := t.findCall(f); {
+		case c == nil:
+		case c.useID == f.UseID && c.input != f.InputHash: // some models use the same ids in each turn
+			t.closeCall(c, f.At, "unknown")
+		default:
 			return c // the same start again
 		}
 	}

@@ -44,8 +44,9 @@ func outline(byName map[string][]sentSpan) []string {
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	const (
-		bash = `{"tool_use_id":"t1","tool_name":"Bash","tool_input":{"command":"a"}}`
-		call = `,"toolCall":{"id":"t1","name":"Bash","arguments":{"command":"a"}}`
+		bash   = `{"tool_use_id":"t1","tool_name":"Bash","tool_input":{"command":"a"}}`
+		sameID = `{"tool_use_id":"t1","tool_name":"Bash","tool_input":{"command":"b"}}`
+		call   = `,"toolCall":{"id":"t1","name":"Bash","arguments":{"command":"a"}}`
 	)
 	for name, c := range map[string]struct {
 		steps [][2]string
@@ -98,6 +99,10 @@ func TestTurn(t *testing.T) {
 		"a start that is reported twice is one call": {
 			[][2]string{{"PreToolUse", bash}, {"PreToolUse", bash}, {"PostToolUse", bash}, {"Stop", `{}`}},
 			[]string{"execute_tool Bash < invoke_agent shop: ran", "invoke_agent shop"},
+		},
+		"calls with the same id are several calls": {
+			[][2]string{{"PreToolUse", bash}, {"PostToolUse", bash}, {"PreToolUse", bash}, {"PreToolUse", sameID}, {"PostToolUse", sameID}, {"Stop", `{}`}},
+			[]string{"execute_tool Bash < invoke_agent shop: ran", "execute_tool Bash < invoke_agent shop: ran", "execute_tool Bash < invoke_agent shop: unknown", "invoke_agent shop"},
 		},
 		"subagents are nested": {
 			[][2]string{

@@ -243,12 +243,21 @@ func TestHookRun_Deadline(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	e := schema.Event{Agent: "codex", SessionID: "s", HookEventType: "PreToolUse", ToolUseID: "t\n1"}
-	require.Equal(t, "hook/codex/s/PreToolUse/t\n1", idempotencyKey(&e))
-	e.SessionID = strings.Repeat("s", schema.MaxName)
-	long := idempotencyKey(&e)
-	require.Len(t, long, 69)
-	require.Equal(t, long, idempotencyKey(&e))
+	e := schema.Event{Agent: "codex", SessionID: strings.Repeat("s", schema.MaxName), HookEventType: "PreToolUse", ToolUseID: "t\n1", Payload: []byte(`{"a":1}`)}
+	key := idempotencyKey(&e)
+	require.Len(t, key, 69)
+	require.Equal(t, key, idempotencyKey(&e))
+	for name, change := range map[string]func(e *schema.Event){
+		"agent":   func(e *schema.Event) { e.Agent = "claude-code" },
+		"session": func(e *schema.Event) { e.SessionID = "s" },
+		"event":   func(e *schema.Event) { e.HookEventType = "PostToolUse" },
+		"id":      func(e *schema.Event) { e.ToolUseID = "t2" },
+		"content": func(e *schema.Event) { e.Payload = []byte(`{"a":2}`) },
+	} {
+		other := e
+		change(&other)
+		require.NotEqual(t, key, idempotencyKey(&other), name)
+	}
 	e.ToolUseID = ""
 	first := idempotencyKey(&e)
 	require.NotEqual(t, first, idempotencyKey(&e), "two equal calls are two questions")

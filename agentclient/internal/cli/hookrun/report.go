@@ -2,13 +2,13 @@ package hookrun
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/hook"
@@ -121,19 +121,9 @@ func (h *hookRun) flushSpool(poster report.Poster, deadline time.Time) {
 // program post its own question under it first, and get the answer for this one.
 func randomKey() string { return "hook/" + rand.Text() }
 
-// idempotencyKey returns the idempotency key of an event without a question. Agents merge
-// settings of several places, so two hooks can report the same tool call: events with the
-// same tool use ID share a key and are stored once. An event without an ID gets a random key.
-func idempotencyKey(e *schema.Event) string {
-	if e.ToolUseID == "" {
-		return randomKey()
-	}
-	key := strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, e.ToolUseID}, "/")
-	if len(key) > schema.MaxName {
-		return "hook/" + hashOf([]byte(key))
-	}
-	return key
-}
+// idempotencyKey returns the idempotency key of an event without a question: that of its tool call,
+// or a random one.
+func idempotencyKey(e *schema.Event) string { return cmp.Or(hook.CallKey(e), randomKey()) }
 
 // hashOf returns the SHA-256 of a text in hexadecimal.
 func hashOf(text []byte) string {

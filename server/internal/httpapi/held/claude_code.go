@@ -74,9 +74,7 @@ func hookEnv(entrypoint string) func(name string) string {
 // this one could be guessed.
 func (s *Server) storeHook(c Request, agent hook.Agent, call *hook.Call) error {
 	e := &call.Event
-	if id := e.ToolUseID; id != "" {
-		e.IdempotencyKey = strings.Join([]string{"hook", e.Agent, e.SessionID, e.HookEventType, id}, "/")
-	}
+	e.IdempotencyKey = hook.CallKey(e)
 	frozen := func() *control.Freeze { return s.Hub.Store.FreezeOf(e.SourceApp, e.SessionID) }
 	wasFrozen := call.StopsWhenFrozen() && frozen() != nil
 	by := c.By

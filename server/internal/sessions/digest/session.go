@@ -242,12 +242,26 @@ func (s *Session) updateSummary(f *EventFacts) {
 }
 
 func (s *Session) startCall(f *EventFacts) {
-	if f.UseID != "" && slices.ContainsFunc(s.OpenCalls, func(c Call) bool { return c.UseID == f.UseID }) {
-		return // reported twice
+	if f.UseID != "" {
+		if slices.ContainsFunc(s.OpenCalls, func(c Call) bool { return c.UseID == f.UseID && c.Input == f.InputHash }) {
+			return // reported twice
+		}
+		s.forgetCall(f)
 	}
 	s.OpenCalls = append(makeRoom(s.OpenCalls, maxOpenCalls), Call{
 		UseID: f.UseID, Tool: f.Tool, Agent: f.Agent, Input: f.InputHash, SubagentType: f.SubagentType, At: f.At,
 	})
+}
+
+// forgetCall forgets an earlier call with f's id, because some models use the same ids in each turn. It no
+// longer ends if another one starts, so its question does not get the outcome of the new call.
+func (s *Session) forgetCall(f *EventFacts) {
+	s.EndedCalls = slices.DeleteFunc(s.EndedCalls, func(key string) bool { return key == f.callKey() })
+	before := len(s.OpenCalls)
+	s.OpenCalls = slices.DeleteFunc(s.OpenCalls, func(c Call) bool { return c.UseID == f.UseID && c.Agent == f.Agent })
+	if len(s.OpenCalls) < before {
+		s.Permissions = slices.DeleteFunc(s.Permissions, func(p PermissionCall) bool { return p.UseID == f.UseID && p.Agent == f.Agent })
+	}
 }
 
 // makeRoom drops the oldest elements so that one more fits into a limit of n.
@@ -255,29 +269,33 @@ func makeRoom[T any](list []T, n int) []T {
 	return list[max(0, len(list)-n+1):]
 }
 
-// findCall returns the index of the open call that f belongs to, or -1. It is the call with f's
-// id. Otherwise, among the calls of the same tool and agent that have no conflicting id, it is
-// the latest with the same arguments, or the latest of all.
+// findCall returns the index of the open call that f belongs to, or -1: the one with f's id, otherwise one of
+// the same tool and agent that has no conflicting id. Of several, it is the latest with the same arguments, or
+// the latest of all.
 func (s *Session) findCall(f *EventFacts) int {
+	found, best := -1, 0
 	for i := len(s.OpenCalls) - 1; i >= 0; i-- {
-		if f.UseID != "" && s.OpenCalls[i].UseID == f.UseID {
-			return i
-		}
-	}
-	found := -1
-	for i := len(s.OpenCalls) - 1; i >= 0; i-- {
-		c := &s.OpenCalls[i]
-		if c.Tool != f.Tool || c.Agent != f.Agent || c.UseID != "" && f.UseID != "" {
-			continue
-		}
-		if c.Input == f.InputHash {
-			return i
-		}
-		if found < 0 {
-			found = i
+		if n := s.OpenCalls[i].match(f); n > best {
+			found, best = i, n
 		}
 	}
 	return found
+}
+
+// match returns how well f fits to the call; 0: not at all.
+func (c *Call) match(f *EventFacts) (n int) {
+	switch {
+	case f.UseID != "" && c.UseID == f.UseID:
+		n = 3
+	case c.Tool == f.Tool && c.Agent == f.Agent && (c.UseID == "" || f.UseID == ""):
+		n = 1
+	default:
+		return 0
+	}
+	if c.Input == f.InputHash {
+		n++
+	}
+	return n
 }
 
 func (s *Session) endCall(f *EventFacts) *ToolUse {
@@ -358,11 +376,11 @@ func (f *EventFacts) callKey() string {
 	return f.Agent + "/" + f.UseID
 }
 
-// findPermission returns the index of the question about the call that f ended, or -1: that of the
+// findPermission returns the index of the latest question about the call that f ended, or -1: that of the
 // same agent, or one that names no agent.
 func (s *Session) findPermission(f *EventFacts) int {
 	found := -1
-	for i, p := range s.Permissions {
+	for i, p := range slices.Backward(s.Permissions) {
 		if f.UseID == "" || p.UseID != f.UseID || p.Tool != "" && f.Tool != "" && p.Tool != f.Tool {
 			continue
 		}

@@ -124,6 +124,32 @@ func TestSession_CountsRepeatsOnce(t *testing.T) {
 	require.Equal(t, []int64{1, 1, 4}, []int64{r.s.Sum.Tools, r.s.Sum.Failures, r.s.Sum.Events})
 }
 
+// Some models use the same id for a call of each turn.
+func TestSession_CountsCallsWithTheSameID(t *testing.T) {
+	t.Parallel()
+	r := &recorder{t: t}
+	call := func(command string) string {
+		return fmt.Sprintf(`{"tool_use_id":"Bash:0","tool_input":{"command":%q}}`, command)
+	}
+	for i := range int64(5) {
+		command := call(fmt.Sprint(i % 2))
+		r.addEvent(10*i, "PreToolUse", "Bash", command)
+		r.addEvent(10*i+i, "PostToolUse", "Bash", command)
+		require.EqualValues(t, 1000*i, r.lastToolMS())
+		r.addEvent(10*i+i, "PostToolUse", "Bash", command) // reported twice
+	}
+	require.EqualValues(t, 5, r.s.Sum.Tools)
+
+	denied := r.addQuestion(60, "Bash", call("rm -r /srv"), permissionQuestion)
+	r.addEvent(60, "PreToolUse", "Bash", call("rm -r /srv"))
+	r.s.ResolveQuestion(denied, 61_000)
+	r.addEvent(70, "PreToolUse", "Bash", call("ls"))
+	r.addEvent(71, "PostToolUse", "Bash", call("ls"))
+	require.Nil(t, r.last.Execution, "the denied call did not run")
+	require.EqualValues(t, 1000, r.lastToolMS())
+	require.Empty(t, r.s.OpenCalls)
+}
+
 func TestSession_Summary(t *testing.T) {
 	t.Parallel()
 	r := &recorder{t: t}
