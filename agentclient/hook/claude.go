@@ -39,6 +39,7 @@ var claudeTools = map[string]string{
 type claudeCall struct {
 	suggestions   []json.RawMessage  // "always allow" suggestions
 	form          *form              // AskUserQuestion, Elicitation
+	denyOnly      bool               // the only answer is a denial
 	questionTexts []string           // AskUserQuestion: the original question texts
 	properties    []elicitedProperty // Elicitation
 }
@@ -77,7 +78,7 @@ func (claude) Parse(in Input) (Call, error) {
 		if c.Headless {
 			c.Point = Gate
 		}
-		state.setQuestion(&c, o)
+		state.setQuestion(in, &c, o)
 	case event == preSkillShellCommand:
 		// It takes no edits, and without an answer Claude Code's own rules decide.
 		c.setGate(CanDeny, describeSkill(o), o.text("cwd"))
@@ -87,8 +88,8 @@ func (claude) Parse(in Input) (Call, error) {
 		if !c.Headless && !c.HasPrompt {
 			c.PromptAfter = claudePromptAfter
 		}
-		state.setQuestion(&c, o)
-		if len(state.suggestions) > 0 && state.form == nil {
+		state.setQuestion(in, &c, o)
+		if len(state.suggestions) > 0 && c.Ask.Type == schema.Permission {
 			c.Ask.Suggestions, c.Capabilities = state.suggestions, c.Capabilities|CanRemember
 		}
 	case event == "PermissionDenied" && c.Tool != nil:
@@ -145,19 +146,13 @@ func claudeTimeout(event string) time.Duration {
 }
 
 // setQuestion sets the question for a call that would run.
-func (s *claudeCall) setQuestion(c *Call, o object) {
+func (s *claudeCall) setQuestion(in Input, c *Call, o object) {
 	context := schema.Context{Cwd: o.text("cwd")}
 	switch c.Tool.Name {
 	case "AskUserQuestion":
 		s.setUserQuestions(c, &context)
 	case "ExitPlanMode":
-		c.Capabilities &^= CanEdit
-		c.Ask = c.permissionQuestion("", context.Cwd)
-		if plan := c.args.text("plan"); strings.TrimSpace(plan) != "" {
-			c.Ask.Question = clip("Go ahead with this plan?\n\n"+strings.TrimSpace(plan), schema.MaxQuestionBytes)
-		} else {
-			c.Ask.Question = "Leave plan mode and start?"
-		}
+		s.setPlan(in, c, o)
 	default:
 		c.Ask = c.permissionQuestion(c.args.text("description"), context.Cwd)
 	}
@@ -204,6 +199,9 @@ func (claude) Render(c *Call, v Verdict) Reply {
 		return retryReply(v)
 	}
 	messages := v.Messages
+	if state.denyOnly && len(v.Answers[""]) > 0 { // the only choice
+		v.Effect = Deny
+	}
 	if v.Effect != Allow {
 		v.Arguments, v.Answers, v.Remember = nil, nil, nil
 	}

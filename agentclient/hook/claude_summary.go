@@ -91,7 +91,7 @@ func batchToolNames(o object) []string {
 func userQuestionSummary(c *Call) string {
 	question := c.args.text("plan")
 	if c.Tool.Name == "AskUserQuestion" {
-		for _, raw := range c.args.array("questions") {
+		for _, raw := range c.args.list("questions") {
 			var q object
 			_ = json.Unmarshal(raw, &q)
 			question = cmp.Or(question, q.text("question"))

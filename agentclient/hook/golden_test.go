@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite the goldens; review the diff be
 // sections, distinguished by their headings:
 //
 // NAME is the environment of the hook: lines "sample: FILE" (of testdata), "event: NAME"
-// (from the command line), "dir: DIR", "env: NAME=VALUE" and "attended: true". Without a
+// (from the command line), "dir: DIR", "env: NAME=VALUE", "plan: TEXT" and "attended: true". Without a
 // sample, a blank line and the input itself follow.
 //
 // NAME: call is the parsed Call, one field per line without zero values. If Parse returns
@@ -119,13 +119,15 @@ func parseInput(t *testing.T, text string) hook.Input {
 			in.Event = value
 		case ok && key == "dir":
 			in.Dir = value
+		case ok && key == "plan":
+			in.Plan = func(file, transcript string) string { return value + " (" + file + ", " + transcript + ")" }
 		case ok && key == "attended":
 			in.IsInteractive = func(...string) bool { return value == "true" }
 		case ok && key == "env":
 			name, value, _ := strings.Cut(value, "=")
 			env[name] = value
 		case strings.TrimSpace(line) != "":
-			require.Fail(t, "not sample, event, dir, env or attended: "+line)
+			require.Fail(t, "not sample, event, dir, env, plan or attended: "+line)
 		}
 	}
 	return in
@@ -284,6 +286,10 @@ func requireValidReply(t *testing.T, c *hook.Call, v hook.Verdict, r hook.Reply)
 	t.Helper()
 	if v.Effect == hook.Pass || c.Point == hook.Observe {
 		require.Zero(t, r, "no opinion is an empty reply")
+	}
+	isOffered := c.Point == hook.Prompt && c.Ask != nil && c.Ask.Type == schema.Permission
+	if isOffered && v.Effect == hook.Allow && v.Arguments == nil && v.Answers == nil {
+		require.NotEmpty(t, r.Stdout, "an approval that a person can give reaches the agent")
 	}
 	if len(r.Stdout) > 0 {
 		var object map[string]json.RawMessage

@@ -41,6 +41,9 @@ type Input struct {
 	// IsInteractive reports whether the agent certainly runs on an interactive terminal
 	// and was started without any of the given arguments. A nil func means unknown.
 	IsInteractive func(without ...string) bool
+	// Plan returns the plan that Claude Code asks about: that in file, or the newest in the transcript if
+	// file is "". It returns "" if there is none. A nil func can't read files.
+	Plan func(file, transcript string) string
 
 	parsed *parsedInput // set by Parsed
 }

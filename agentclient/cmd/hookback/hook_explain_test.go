@@ -65,3 +65,21 @@ func TestHook_ExplainSendsNothing(t *testing.T) {
 	c = newHookCommand(t, hub.URL(), "", "--help")
 	require.Contains(t, c.run(t).out, "--on-unreachable answer")
 }
+
+// Versions of Claude Code send a plan's file or nothing in place of the plan.
+func TestHook_ShowsPlanOfItsFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	plan, transcript := filepath.Join(dir, "wild-fox.md"), filepath.Join(dir, "t.jsonl")
+	require.NoError(t, os.WriteFile(plan, []byte("# Move it"), 0o600))
+	line := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"ExitPlanMode","input":{"plan":"# Drop it"}}]}}`
+	require.NoError(t, os.WriteFile(transcript, []byte(line+"\n"), 0o600))
+	for input, want := range map[string]string{
+		`{"planFilePath":"` + plan + `"}`: `"question": "Go ahead with this plan?\n\n# Move it"`,
+		`{}`:                              `"question": "Go ahead with this plan?\n\n# Drop it"`,
+		`{"planFilePath":"/none.md"}`:     `"question": "The plan is only in the terminal.`,
+	} {
+		c := newHookCommand(t, "", `{"session_id":"s","transcript_path":"`+transcript+`","hook_event_name":"PermissionRequest","tool_name":"ExitPlanMode","tool_input":`+input+`}`, "--explain")
+		require.Contains(t, c.run(t).out, want)
+	}
+}

@@ -1,4 +1,4 @@
-// Package transcript reads the newest messages of the transcript that a coding agent writes while it
+// Package transcript reads the newest messages and plan in the transcript that a coding agent writes while it
 // works: JSON Lines in the form of Claude Code, which some other agents share, or of Codex. Sources: the
 // files that Claude Code 2.1 and Codex 0.169 write. Neither documents its format, so every line that is
 // not understood is skipped.
@@ -8,94 +8,130 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 )
 
-const (
-	tailSize   = 512 << 10 // bytes of the file's end that are read; Claude Code writes its system prompt, too
-	maxMessage = 2000      // characters of a message
-)
+// maxMessage is the maximum length of a message in characters.
+const maxMessage = 2000
 
 // Messages are the newest messages of a conversation, each at most 2,000 characters. Longer ones end with
-// an ellipsis. A message that the end of the file does not contain is "".
+// an ellipsis. A message without text, or that the end of the file does not contain, is "".
 type Messages struct {
 	Prompt string // of the person
 	Last   string // of the model, after the prompt
 }
 
-// Read returns the newest messages in the file. It returns none if the file is not a regular one, or cannot
-// be read before ctx ends, such as on a network file system that does not answer.
-func Read(ctx context.Context, path string) Messages {
-	if path == "" {
-		return Messages{}
-	}
-	read := make(chan Messages, 1)
-	go func() { read <- parse(readTail(path)) }()
-	select {
-	case m := <-read:
-		return m
-	case <-ctx.Done():
-		return Messages{}
-	}
-}
-
-// readTail returns the complete lines in the last 512 KiB of the file.
-func readTail(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() { // opening a pipe would block
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	start := max(0, info.Size()-tailSize)
-	b, err := io.ReadAll(io.NewSectionReader(f, start, tailSize))
-	if err != nil {
-		return nil
-	}
-	if start > 0 {
-		_, b, _ = bytes.Cut(b, []byte("\n"))
-	}
-	return b
-}
-
-// parse reads the lines from the last one backwards to the newest prompt.
-func parse(lines []byte) (m Messages) {
-	for len(lines) > 0 {
-		i := bytes.LastIndexByte(bytes.TrimRight(lines, "\n"), '\n') + 1
-		role, text := readLine(lines[i:])
-		lines = lines[:i]
-		switch {
-		case role == "last-prompt" && m.Prompt == "":
-			m.Prompt = shorten(text)
-		case role == "assistant" && m.Last == "":
-			m.Last = shorten(text)
-		case role == "user" && text != "":
-			m.Prompt = shorten(text)
-			return m
+// Read returns the newest messages in the file. If ctx ends, such as on a network file system that does not
+// answer, it returns those that were read by then. A file that is not a regular one has none.
+func Read(ctx context.Context, path string) (newest Messages) {
+	read := make(chan Messages, 4) // one for each change
+	go func() {
+		defer close(read)
+		readMessages(path, func(m Messages) { read <- m })
+	}()
+	for {
+		select {
+		case m, more := <-read:
+			if !more {
+				return newest
+			}
+			newest = m
+		case <-ctx.Done():
+			return newest
 		}
 	}
-	return m
 }
+
+// readMessages reads the lines from the last one backwards to the newest prompt. It reports the messages when
+// they change: at most once for a copy of the prompt, for the last message and for the prompt.
+func readMessages(path string, report func(Messages)) {
+	var m Messages
+	afterOutput := false // of a command that Claude Code itself ran
+	for b := range backward(path) {
+		if !mayHaveMessage(b, m.Last == "") {
+			continue
+		}
+		role, text := readLine(b)
+		text = shorten(text)
+		switch {
+		case role == roleCopy && m.Prompt == "" && text != "":
+			m.Prompt = text
+		case role == roleModel && m.Last == "" && text != "":
+			m.Last = text
+		case role == roleOutput, role == roleCommand && afterOutput:
+			afterOutput = role == roleOutput
+			continue
+		case role == rolePerson, role == roleCommand:
+			m.Prompt = text
+			report(m)
+			return
+		default:
+			continue
+		}
+		report(m)
+	}
+}
+
+// mayHaveMessage reports whether a line may have a message. Most lines are results of tools, which can be
+// large. A quotation mark in a text is escaped, so the names below are no part of one.
+func mayHaveMessage(b []byte, ofModel bool) bool {
+	has := func(name string) bool { return bytes.Contains(b, []byte(name)) }
+	if has(`"tool_result"`) {
+		return false
+	}
+	return has(`"user"`) || has(`"user_message"`) || has(`"queued_command"`) || has(`"last-prompt"`) || ofModel && has(`"assistant"`)
+}
+
+// role is who wrote a line.
+type role int
+
+const (
+	roleNone    role = iota // no one that matters
+	roleModel               // the model
+	rolePerson              // the person; a prompt without text has images
+	roleCommand             // the person, as a slash command
+	roleOutput              // Claude Code, as the output of a slash command that the model does not see
+	roleCopy                // Claude Code, as a copy of the newest prompt with text that it knows, anywhere after it
+)
 
 // line is a line of either format.
 type line struct {
-	Type        string  `json:"type"`
-	Meta        bool    `json:"isMeta"`
-	Summary     bool    `json:"isCompactSummary"`
-	Sidechain   bool    `json:"isSidechain"` // of a subagent
-	Message     message `json:"message"`
-	LastPrompt  string  `json:"lastPrompt"`
-	CodexRecord struct {
+	Type       string     `json:"type"`
+	Meta       bool       `json:"isMeta"`
+	Summary    bool       `json:"isCompactSummary"`
+	Sidechain  bool       `json:"isSidechain"` // of a subagent
+	RowSource  string     `json:"rowSource"`   // the part of Claude Code that wrote it; empty for a person
+	Origin     origin     `json:"origin"`
+	Message    message    `json:"message"`
+	LastPrompt string     `json:"lastPrompt"`
+	Attachment attachment `json:"attachment"`
+	Codex      struct {
 		Type    string `json:"type"`
 		Message any    `json:"message"` // text of an event
 		message
 	} `json:"payload"`
+}
+
+// origin is who sent a message in the person's name. Older versions do not write it.
+type origin struct {
+	Kind string `json:"kind"`
+}
+
+func (o origin) isPerson() bool { return o.Kind == "" || o.Kind == "human" }
+
+// attachment is an addition to a conversation. A prompt that was queued while the model worked is one.
+type attachment struct {
+	Type         string          `json:"type"`
+	Mode         string          `json:"commandMode"`
+	Prompt       json.RawMessage `json:"prompt"` // as in message
+	Origin       origin          `json:"origin"`
+	PlanFilePath string          `json:"planFilePath"`
+	PlanContent  string          `json:"planContent"`
+}
+
+func (a *attachment) isPrompt() bool {
+	return a.Type == "queued_command" && (a.Mode == "" || a.Mode == "prompt") && a.Origin.isPerson()
 }
 
 type message struct {
@@ -103,50 +139,112 @@ type message struct {
 	Content json.RawMessage `json:"content"` // a string or blocks
 }
 
-// readLine returns who wrote the message in the line, "assistant" or "user", and its text. The role
-// "last-prompt" is a copy of the newest prompt, anywhere after it. The text is empty for lines without
-// a message and for text that the agent's program wrote in the user's name.
-func readLine(b []byte) (role, text string) {
+// readLine returns who wrote the message in the line, and its text.
+func readLine(b []byte) (role, string) {
 	var l line
 	if json.Unmarshal(b, &l) != nil || l.Meta || l.Summary || l.Sidechain {
-		return "", ""
+		return roleNone, ""
 	}
 	switch {
-	case l.Type == "event_msg" && l.CodexRecord.Type == "user_message":
-		text, _ = l.CodexRecord.Message.(string)
-		role = "user"
-	case l.Type == "response_item" && l.CodexRecord.Type == "message" && l.CodexRecord.Role == "assistant":
-		role, text = "assistant", l.CodexRecord.text()
+	case l.Type == "event_msg" && l.Codex.Type == "user_message":
+		text, _ := l.Codex.Message.(string)
+		return rolePerson, strings.TrimSpace(text)
+	case l.Type == "response_item" && l.Codex.Type == "message" && l.Codex.Role == "assistant":
+		return roleModel, strings.TrimSpace(strings.Join(l.Codex.texts(), "\n"))
 	case l.Type == "last-prompt":
-		role, text = l.Type, l.LastPrompt
-	case l.Type == "assistant" || l.Type == "user":
-		role, text = l.Type, l.Message.text()
+		return roleCopy, strings.TrimSpace(l.LastPrompt)
+	case l.Type == "assistant":
+		return roleModel, strings.TrimSpace(strings.Join(l.Message.texts(), "\n"))
+	case l.Type == "user":
+		role, text := readPrompt(l.Message.texts())
+		if role == rolePerson && (l.RowSource != "" || !l.Origin.isPerson()) {
+			return roleNone, ""
+		}
+		return role, text
+	case l.Type == "attachment" && l.Attachment.isPrompt():
+		return readPrompt(message{Content: l.Attachment.Prompt}.texts())
+	default:
+		return roleNone, ""
 	}
-	text = strings.TrimSpace(text)
-	if role != "assistant" && (strings.HasPrefix(text, "<") || strings.HasPrefix(text, "[Request interrupted")) {
-		return "", ""
-	}
-	return role, text
 }
 
-// text returns the text blocks of a message, without tool calls, results and thoughts.
-func (m message) text() string {
+// texts returns the text blocks of a message, without tool calls, results, images and thoughts.
+func (m message) texts() (texts []string) {
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
-		return text
+		return []string{text}
 	}
 	var blocks []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
 	_ = json.Unmarshal(m.Content, &blocks)
-	var texts []string
 	for _, b := range blocks {
 		if b.Type == "text" || b.Type == "output_text" {
 			texts = append(texts, b.Text)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return texts
+}
+
+// readPrompt returns who wrote the texts in a message of the person, and what the person wrote.
+func readPrompt(texts []string) (role, string) {
+	var kept []string
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		switch {
+		case strings.HasPrefix(text, "<local-command-stdout>"), strings.HasPrefix(text, "<local-command-stderr>"):
+			return roleOutput, ""
+		case strings.HasPrefix(text, "<command-"):
+			if strings.Contains(text, "<skill-format>") { // the model started the skill
+				return roleNone, ""
+			}
+			command := "/" + strings.TrimPrefix(element(text, "command-name"), "/")
+			return roleCommand, strings.TrimSpace(command + " " + element(text, "command-args"))
+		case strings.HasPrefix(text, "[Request interrupted by user"):
+			continue
+		}
+		if text = cutElements(text); text != "" {
+			kept = append(kept, text)
+		}
+	}
+	if len(kept) == 0 && len(texts) > 0 {
+		return roleNone, ""
+	}
+	return rolePerson, strings.Join(kept, "\n")
+}
+
+// cutElements removes the elements at the beginning of a prompt that Claude Code writes into it.
+func cutElements(text string) string {
+	for {
+		inner, found := strings.CutPrefix(text, "<")
+		name := inner[:max(0, strings.IndexAny(inner, " \n>"))]
+		if !found || !isOwnElement(name) {
+			return text
+		}
+		_, text, _ = strings.Cut(text, "</"+name+">")
+		text = strings.TrimSpace(text)
+	}
+}
+
+// isOwnElement reports whether Claude Code writes elements of that name in the person's name. Persons write
+// other elements, such as code.
+func isOwnElement(name string) bool {
+	switch name {
+	case "task-notification", "system-reminder", "local-command-caveat", "user-memory-input", "user-prompt-submit-hook",
+		"session-start-hook", "teammate-message", "cross-session-message", "channel", "tick", "bash-input", "bash-stdout",
+		"bash-stderr", "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics", "fork-boilerplate":
+		return true
+	default:
+		return false
+	}
+}
+
+// element returns the text in the first element of that name.
+func element(text, name string) string {
+	_, text, _ = strings.Cut(text, "<"+name+">")
+	text, _, _ = strings.Cut(text, "</"+name+">")
+	return strings.TrimSpace(text)
 }
 
 // shorten cuts text after 2,000 characters.

@@ -238,6 +238,13 @@ func (h *hookRun) conversation(c *hook.Call) transcript.Messages {
 	return transcript.Read(ctx, path)
 }
 
+// readPlan returns the plan in the file, or the newest in the transcript.
+func (h *hookRun) readPlan(file, path string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
+	defer cancel()
+	return transcript.Plan(ctx, file, path)
+}
+
 // deadline returns when the hook stops waiting. It is before the agent kills the hook,
 // because the agent discards the output of a killed hook.
 func (h *hookRun) deadline(c *hook.Call) time.Time {

@@ -133,7 +133,7 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	if err != nil {
 		return h.unreadableCall(err)
 	}
-	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive}.Parsed()
+	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive, Plan: h.readPlan}.Parsed()
 	if err := h.identifyCaller(in); err != nil {
 		return nil, false, err
 	}
