@@ -44,7 +44,8 @@ type TestRequest struct {
 // HumanInTheLoop it asks a question.
 //
 // SourceApp, SessionID, HookEventType and Payload are required. ID, UID and HumanInTheLoopStatus
-// are set by the hub and ignored if a client sends them.
+// are set by the hub and ignored if a client sends them. The hub replaces the SourceApp of an event with an
+// Agent, if that is only the name of a directory in the payload, by the one of the session's first event.
 type Event struct {
 	ID  EventID `json:"id,omitempty"`
 	UID string  `json:"uid,omitempty"` // UUIDv7 that identifies the event across hubs

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 )
@@ -164,6 +165,24 @@ func TestClaudeCodeHook_StoresEvents(t *testing.T) {
 	h = <-r.runHook("", hookSample(t, "PostToolUse-Bash"))
 	require.Equal(t, "{}", h.body)
 	require.EqualValues(t, 13, r.store.Head(), "two hooks for one call store one event")
+}
+
+// The model changed the directory: the session stays that of its project, and the call closes its question.
+func TestClaudeCodeHook_SessionKeepsProjectAfterCd(t *testing.T) {
+	t.Parallel()
+	r := setup(t, fastHooks)
+	waiting := r.runHook("", hookSample(t, "PermissionRequest-Bash"))
+	asked := r.waitForQuestion(1)
+	ran := strings.NewReplacer("PermissionRequest", "PostToolUse", `"cwd": "/home/dev/shop-api"`, `"cwd":"/home/dev/shop-api/services/api","tool_use_id":"t1"`)
+	require.JSONEq(t, "{}", (<-r.runHook("", ran.Replace(hookSample(t, "PermissionRequest-Bash")))).body)
+	require.JSONEq(t, "{}", (<-waiting).body)
+	require.Equal(t, "answered in the terminal: it ran", r.waitUntilSettled(1).Reason)
+	require.Equal(t, asked.SourceApp, r.event(2).SourceApp)
+
+	f := r.freeze(control.FreezeDraft{Scope: control.FreezeApp, SourceApp: asked.SourceApp})
+	moved := strings.Replace(hookSample(t, "PreToolUse-Bash"), `"cwd": "/home/dev/shop-api"`, `"cwd":"/tmp"`, 1)
+	require.Contains(t, (<-r.runHook("", moved)).body, `"permissionDecision":"deny"`, "a frozen project stays frozen")
+	r.unfreeze(f)
 }
 
 func TestClaudeCodeHook_RejectsInvalidRequests(t *testing.T) {

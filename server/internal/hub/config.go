@@ -114,7 +114,8 @@ type Hub struct {
 	unanswered      question.UnansweredAppeals
 	pending         pendingBySession
 	pendingTotal    int64
-	countedTo       int64 // log position of the first count of the pending questions
+	countedTo       int64                  // log position of the first count of the pending questions
+	sessionApps     map[sentSession]string // their applications
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
 	reserved        reservations

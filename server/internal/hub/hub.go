@@ -44,6 +44,7 @@ func New(cfg Config) *Hub {
 		subscribers:     map[schema.EventID]map[feed.Wakeup]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
 		pending:         pendingBySession{},
+		sessionApps:     map[sentSession]string{},
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
 		stopBlocks:      map[store.SessionKey]int{},
 		reserved:        newReservations(),

@@ -114,6 +114,7 @@ func (h *Hub) draft(ctx context.Context, body []byte, caller Caller) (*store.Eve
 	if isSanitized {
 		s.SetSanitized()
 	}
+	h.keepApp(ctx, s, caller)
 	if !caller.Identity.CanPost(s.App) {
 		return nil, nil, &schema.HintError{
 			Err:  &schema.FieldError{Field: "source_app", Detail: "is " + strconv.Quote(s.App) + ", which this token is not valid for", Cause: schema.ErrNotAllowed},

@@ -2,7 +2,9 @@ package question
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -25,19 +27,36 @@ const (
 	reasonDismissed = "dismissed in the agent" // as the hook reports it, see hookrun
 )
 
-// HookFacts holds the members of a hook event that identify its agent, call and prompt.
-type HookFacts struct{ Agent, AgentID, ToolUseID, PromptID string }
+// HookFacts holds the members of a hook event that identify its agent, call, prompt and sender.
+type HookFacts struct{ Agent, AgentID, ToolUseID, PromptID, TokenOwner string }
 
 // HookFactsOf reads the members from the event itself, or else from the hook's payload.
 // Members of the wrong type count as absent.
 func HookFactsOf(e *store.Event) HookFacts {
-	names := []string{"agent", "agent_id", "tool_use_id", "prompt_id"}
+	names := []string{"agent", "agent_id", "tool_use_id", "prompt_id", "tokenOwner"}
 	envelope, _ := payloadMembers(slices.Concat([]byte("{"), e.Envelope, []byte("}")), names...)
 	payload, _ := payloadMembers(e.Payload, names...)
 	return HookFacts{
 		Agent: textOf(envelope["agent"]), AgentID: cmp.Or(textOf(envelope["agent_id"]), textOf(payload["agent_id"])),
 		ToolUseID: cmp.Or(textOf(envelope["tool_use_id"]), textOf(payload["tool_use_id"])), PromptID: textOf(payload["prompt_id"]),
+		TokenOwner: textOf(envelope["tokenOwner"]),
 	}
+}
+
+// DirectoryNames returns the names of the directories in a hook's payload that its agent works in.
+func DirectoryNames(payload []byte) (names []string) {
+	members, _ := payloadMembers(payload, "cwd", "workspace_roots", "workspaceRoots", "workspacePaths")
+	for _, value := range members {
+		var dirs []string
+		if json.Unmarshal(value, &dirs) != nil {
+			dirs = []string{textOf(value)}
+		}
+		for _, dir := range dirs {
+			dir = strings.TrimRight(dir, `/\`)
+			names = append(names, strings.TrimSpace(dir[strings.LastIndexAny(dir, `/\`)+1:]))
+		}
+	}
+	return names
 }
 
 // CallsClosedBy returns the ids of the calls in list (oldest first) that e closes. Only

@@ -680,7 +680,8 @@ export interface Envelope {
  * HumanInTheLoop it asks a question.
  *
  * source_app, session_id, hook_event_type and Payload are required. ID, UID and humanInTheLoopStatus are
- * set by the hub and ignored if a client sends them.
+ * set by the hub and ignored if a client sends them. The hub replaces the source_app of an event with an
+ * Agent, if that is only the name of a directory in the payload, by the one of the session's first event.
  */
 export interface Event {
   id?: EventID

@@ -2,7 +2,6 @@ package held
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // DefaultHookTimeout is Claude Code's default hook timeout, in seconds.
@@ -45,7 +45,12 @@ func (s *Server) ClaudeCode(c Request, limit int64) error {
 	if entrypoint == "" { // claude -p has no dialog, and may not say so
 		call.HasPrompt, call.Headless = false, true
 	}
-	call.Event.SourceApp = cmp.Or(c.Query("app"), call.Event.SourceApp)
+	if app := c.Query("app"); app != "" {
+		call.Event.SourceApp = app
+	} else {
+		e := store.Event{App: call.Event.SourceApp, Session: call.Event.SessionID, Payload: call.Event.Payload}
+		call.Event.SourceApp = s.Hub.SessionApp(c.UserContext(), call.Event.Agent, &e, c.By)
+	}
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
 	cn, ok := c.Context().Conn().(*middleware.Conn)
 	if !ok || !s.canHold(c, &call) {

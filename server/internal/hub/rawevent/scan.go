@@ -5,6 +5,7 @@ package rawevent
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -17,10 +18,14 @@ import (
 // Event is a posted event split into its members. Its slices alias the body.
 type Event struct {
 	App, Session, Type, Tool string
+	Agent                    string // the coding agent whose hook sent it
 	IdempotencyKey           string
 	Timestamp                int64
 	Envelope                 []byte // see store.Event
 	Payload, Chat, Question  []byte
+
+	appEnd int // of the value of source_app in Envelope
+	appLen int
 }
 
 // hubMembers are set by the hub; those a client sends are dropped.
@@ -242,6 +247,9 @@ func (s *Event) addMember(name string, raw, value []byte) error {
 	}
 	s.setIndexed(name, value)
 	s.appendEnvelope(raw, value)
+	if name == "source_app" {
+		s.appEnd, s.appLen = len(s.Envelope), len(value)
+	}
 	return nil
 }
 
@@ -256,6 +264,16 @@ func (s *Event) setIndexed(name string, value []byte) {
 		s.Type = unquote(value)
 	case "tool_name":
 		s.Tool = unquote(value)
+	case "agent":
+		s.Agent = unquote(value)
+	}
+}
+
+// SetApp replaces the application.
+func (s *Event) SetApp(name string) {
+	if value, err := jsontext.AppendQuote(nil, name); err == nil && name != s.App {
+		s.App = name
+		s.Envelope = slices.Concat(s.Envelope[:s.appEnd-s.appLen], value, s.Envelope[s.appEnd:])
 	}
 }
 
