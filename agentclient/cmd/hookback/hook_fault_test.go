@@ -559,7 +559,9 @@ func TestHook_CanceledContextWithdrawsQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &hubHarness{ctx: ctx, hub: hub}
 	done := make(chan cliResult, 1)
-	go func() { done <- b.run(ctx, readSample(t, "claude-code-PermissionRequest-Bash"), "hook", "claude-code") }()
+	go func() {
+		done <- b.run(ctx, readSample(t, "claude-code-PermissionRequest-Bash"), "hook", "claude-code", "--hub", hub.URL())
+	}()
 	q, err := hub.Question(t.Context(), 1)
 	require.NoError(t, err)
 	cancel()

@@ -133,6 +133,7 @@ type hookCommand struct {
 	env       []string
 	stdin     io.Reader
 	program   string
+	isEnvHub  bool // only HOOKBACK_URL names the hub
 }
 
 // newHookCommand returns a hook of claude-code with a separate home directory.
@@ -173,7 +174,11 @@ func deliverSpooled(s report.Spool, hub string) {
 
 // command returns the process, not yet started.
 func (c *hookCommand) command(ctx context.Context) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, c.program, slices.Concat([]string{"hook"}, c.args)...)
+	args := append([]string{"hook"}, c.args...)
+	if !c.isEnvHub && !slices.Contains(args, "--hub") { // as hookback install writes it
+		args = append(args, "--hub", c.hub)
+	}
+	cmd := exec.CommandContext(ctx, c.program, args...)
 	cmd.Env = slices.Concat([]string{"HOME=" + c.home, "HOOKBACK_URL=" + c.hub, "CLAUDE_PROJECT_DIR=" + c.home}, c.env)
 	cmd.Dir, cmd.Stdin = c.home, c.stdin
 	cmd.WaitDelay = 30 * time.Second

@@ -54,12 +54,12 @@ func runAgent(t *testing.T, r agentRun) string {
 		return at
 	}
 	file("hookback.json", `{"rules":[{"tool":"Bash","then":"ask"}]}`)
-	command, binary, event := "exec "+program+" hook "+r.agent, "node", "BeforeTool"
+	command, binary, event := "exec "+program+" hook --hub $HOOKBACK_URL "+r.agent, "node", "BeforeTool"
 	if r.agent == "crush" {
 		binary, event = "crush", "PreToolUse"
 	}
 	if r.shell {
-		command = program + " hook " + r.agent + "; true"
+		command = program + " hook --hub $HOOKBACK_URL " + r.agent + "; true"
 	}
 	binary = filepath.Join(home, binary)
 	require.NoError(t, os.Link(self, binary))

@@ -98,8 +98,9 @@ Exit status of ask and send: 0 approved or answered (the answer is on stdout),
 HOOKBACK_URL is the address of the hub, by default http://127.0.0.1:4000. If the hub
 requires authentication, set HOOKBACK_TOKEN to a token from its admin; tokens are never
 written to settings files. While this account trusts no hub (see hookback trust --help), a
-hub at HOOKBACK_URL gets the token, and its answers count unsigned. SSL_CERT_FILE names a
-private certificate authority.
+hub at HOOKBACK_URL gets the token, and its answers count unsigned; but a hook, whose
+environment a project can set, gives it neither. SSL_CERT_FILE names a private certificate
+authority.
 `
 
 func printUsage(w io.Writer) {

@@ -36,7 +36,7 @@ func requireWithdrawal(t *testing.T, name, reason string) {
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	c.program, c.env = "/bin/sh", []string{"PROGRAM=" + program}
 	agent := c.command(t.Context())
-	agent.Args = []string{name, "-c", `exec 3<&0; "$PROGRAM" hook claude-code <&3 & wait`}
+	agent.Args = []string{name, "-c", `exec 3<&0; "$PROGRAM" hook claude-code --hub "$HOOKBACK_URL" <&3 & wait`}
 	r := &startedHook{Cmd: agent}
 	agent.Stdout, agent.Stderr = &r.out, &r.err
 	require.NoError(t, agent.Start())

@@ -226,13 +226,14 @@ func TestHookRun_UnreachableHubNeverApproves(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			for option, broken := range map[string]bool{"": true, thenDeny: false, thenAsk: true} {
-				env := map[string]string{"HOOKBACK_URL": hub, "HOME": t.TempDir()}
+				env := map[string]string{"HOME": t.TempDir()}
 				for name, value := range c.env {
 					env[name] = value
 				}
 				var out, stderr strings.Builder
 				h := newHookRun(func(name string) string { return env[name] }, cli.Streams{In: strings.NewReader(c.text), Out: &out, Err: &stderr})
 				h.agent, h.workDir, h.onUnreachable, h.connectTimeout = c.agent, t.TempDir(), option, time.Millisecond
+				h.selectHub().Hub = hub
 				h.limit = 20 * time.Millisecond // of a hook that waits for a hub at an open prompt
 				if broken {
 					require.NoError(t, os.WriteFile(filepath.Join(h.workDir, policy.FileName), []byte("{"), 0o600))

@@ -25,6 +25,9 @@ import (
 // askPerson asks a person about the call and blocks until the answer, the deadline or a
 // signal. answered is false if the agent no longer waits for output.
 func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) (v hook.Verdict, answered bool) {
+	if reason := h.unprovenHub(); reason != "" {
+		return h.askNoOne(c, hd, reason), true
+	}
 	o := h.selectHub().Options()
 	o.UnreachableAfter = h.connectTimeout
 	if h.waitsForHub(c) {
@@ -92,6 +95,15 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 		cause = errHubSlow // no one was asked
 	}
 	return h.errorVerdict(c, hd, cause, err)
+}
+
+// askNoOne reports the call to a hub whose answers don't count, and returns the verdict without a person.
+func (h *hookRun) askNoOne(c *hook.Call, hd hookDecision, reason string) hook.Verdict {
+	h.logf("%s", reason)
+	h.untrustedHub = true
+	directive, finish := h.send(c)
+	finish()
+	return h.applyDirective(c, directive, h.fallbackVerdict(c, hd, noHub, reason))
 }
 
 // readTrust sets whether answers must be signed, and whether the address in use is trusted.

@@ -29,13 +29,13 @@ func TestHook_UnacceptedQuestionUsesFallback(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			env := func(name string) string { return map[string]string{"HOOKBACK_URL": hub, "HOME": home}[name] }
+			env := func(name string) string { return map[string]string{"HOME": home}[name] }
 			var out, stderr bytes.Buffer
 			h := newHookRun(env, cli.Streams{In: strings.NewReader(string(input)), Out: &out, Err: &stderr})
 			h.connectTimeout, h.acceptTimeout = time.Millisecond, 200*time.Millisecond
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // on expiry the hook prints nothing
 			defer cancel()
-			require.Equal(t, 0, h.run(ctx, []string{"claude-code", "--on-unreachable", "deny"}))
+			require.Equal(t, 0, h.run(ctx, []string{"claude-code", "--on-unreachable", "deny", "--hub", hub}))
 			require.Contains(t, out.String(), `"behavior":"deny","message":"No`)
 			require.NotContains(t, out.String(), "No one answered in time", "the hook did not wait for the deadline of the question")
 			require.Empty(t, stderr.String())

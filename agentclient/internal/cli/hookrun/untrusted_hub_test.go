@@ -59,19 +59,22 @@ func TestHook_UntrustedHubApprovesNothing(t *testing.T) {
 					continue
 				}
 				for _, option := range []string{"", thenAllow} {
-					checkUntrustedHub(t, attacker, c, option)
+					checkUntrustedHub(t, attacker, c, option, clitest.TrustedHub.PinLineFor("http://127.0.0.1:4000"))
 				}
+				checkUntrustedHub(t, attacker, c, "") // the account trusts no hub
 			}
 			require.Empty(t, attacker.Tokens())
 		})
 	}
 }
 
-// checkUntrustedHub runs one hook whose HOOKBACK_URL names the attacker.
-func checkUntrustedHub(t *testing.T, attacker *clitest.AttackingHub, c sampleCall, onUnreachable string) {
+// checkUntrustedHub runs one hook whose HOOKBACK_URL names the attacker, in an account with these pins.
+func checkUntrustedHub(t *testing.T, attacker *clitest.AttackingHub, c sampleCall, onUnreachable string, pins ...string) {
 	t.Helper()
 	home := t.TempDir()
-	clitest.PinHub(t, home, clitest.TrustedHub.PinLineFor("http://127.0.0.1:4000"))
+	if len(pins) > 0 {
+		clitest.PinHub(t, home, pins...)
+	}
 	env := map[string]string{"HOOKBACK_URL": attacker.URL(), "HOME": home, "HOOKBACK_TOKEN": "hubin_secret"}
 	for name, value := range c.env {
 		env[name] = value

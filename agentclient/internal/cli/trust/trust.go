@@ -24,9 +24,9 @@ shows in Settings. Needs a terminal, so that no agent can run it for you by acci
 Without URL, it lists the trusted hubs.
 
 The first hub that is asked is trusted on first contact, unless its address comes from
-HOOKBACK_URL. Until a hub is trusted, unsigned answers from an address in HOOKBACK_URL
-count, and HOOKBACK_TOKEN is sent to any address. For every account of a machine, root writes /etc/hookback/hub.pub with lines
-of the form ORIGIN ed25519 KEY, as hookback trust prints them; no other hub counts then.
+HOOKBACK_URL. Until a hub is trusted, hooks ask no hub that only HOOKBACK_URL names and send it no
+token; other commands do, and its unsigned answers count there. For every account of a machine, root
+writes /etc/hookback/hub.pub with lines of the form ORIGIN ed25519 KEY, as hookback trust prints them; no other hub counts then.
 
 Exit status: 0 trusted, 1 not changed, 2 no hub, no terminal or wrong usage.
 `
