@@ -103,6 +103,7 @@ type handler struct {
 	command       hookCommand
 	shellLine     string // the shell's command line, "" if no shell is used
 	enforceMember string // JSON of the format's enforceMember, or ""
+	timeout       string // JSON of the format's timeoutMember, or ""
 	matcher       string // of the calls that the agent runs it for; its JSON if it is no text
 	normalized    string // the normalized entry without foreign handlers in its group
 	isIgnored     bool   // it is at a place where an older version wrote it and the agent ignores it
@@ -136,7 +137,7 @@ func (a *agentConfig) findHandlersAt(d *jsonc.Document, eventsPath, known []stri
 				if c, line, ok := a.handlerCommand(entry.Value); ok && c.isOurs(a.name, known) {
 					found = append(found, handler{
 						listPath: path, index: i, event: eventKey(e.Name, c.wakes()), command: c, shellLine: line,
-						enforceMember: a.enforceValueOf(entry.Value), matcher: matcherOf(entry.Value), normalized: normalize(jsonc.Minify(entry.Value)), onlyInGroup: true,
+						enforceMember: memberJSON(entry.Value, a.format.enforceMember), timeout: memberJSON(entry.Value, a.format.timeoutMember), matcher: matcherOf(entry.Value), normalized: normalize(jsonc.Minify(entry.Value)), onlyInGroup: true,
 					})
 				}
 				continue
@@ -158,7 +159,8 @@ func (a *agentConfig) findInGroup(group *hujson.Value, position handler, known [
 		}
 		result := position
 		result.event, result.command, result.shellLine, result.onlyInGroup = eventKey(position.event, c.wakes()), c, line, len(list) == 1
-		result.enforceMember, result.matcher = a.enforceValueOf(h.Value), matcherOf(group)
+		result.enforceMember, result.timeout = memberJSON(h.Value, a.format.enforceMember), memberJSON(h.Value, a.format.timeoutMember)
+		result.matcher = matcherOf(group)
 		alone := group.Clone()
 		jsonc.Lookup(&alone, "hooks").Value = &hujson.Array{Elements: []hujson.Value{h.Value.Clone()}}
 		result.normalized = normalize(jsonc.Minify(&alone))
@@ -170,9 +172,9 @@ func (a *agentConfig) findInGroup(group *hujson.Value, position handler, known [
 	return found
 }
 
-// enforceValueOf returns the JSON of a handler's enforceMember, or "".
-func (a *agentConfig) enforceValueOf(h *hujson.Value) string {
-	if v := jsonc.Lookup(h, a.format.enforceMember); a.format.enforceMember != "" && v != nil {
+// memberJSON returns the JSON of a handler's member, or "".
+func memberJSON(h *hujson.Value, name string) string {
+	if v := jsonc.Lookup(h, name); name != "" && v != nil {
 		return jsonc.Minify(v)
 	}
 	return ""

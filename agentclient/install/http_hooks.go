@@ -22,6 +22,8 @@ type HTTPHook struct {
 	// how it was started, so that its sessions count as ones without a dialog.
 	NoEntrypoint bool
 	Blocked      string // the setting that prevents Claude Code from calling the URL, or ""
+	// NotLoaded and Fix are as in InstalledHooks.
+	NotLoaded, Fix string
 }
 
 // HTTPHooks returns Claude Code's http hooks that post to a hub. Unreadable files are
@@ -42,11 +44,15 @@ func HTTPHooks(m Machine) (all []HTTPHook) {
 		if err != nil {
 			continue
 		}
+		hooks := httpHooksIn(d, file)
+		for i := range hooks {
+			hooks[i].NotLoaded, hooks[i].Fix = Unloaded(a.name, b)
+		}
+		all = append(all, hooks...)
 		var patterns []string
 		if jsonc.Decode(d.Lookup("allowedHttpHookUrls"), &patterns) == nil {
 			allowed[file] = patterns
 		}
-		all = append(all, httpHooksIn(d, file)...)
 	}
 	for i := range all {
 		for _, file := range files {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tailscale/hujson"
 
@@ -33,6 +35,9 @@ type HookEntry struct {
 	// Enforced means that the agent blocks the call if the hook can't run.
 	Enforced bool
 	Changed  bool // modified by hand since the installation
+	// CutShort is how the agent ends the hook before it has waited as long as it may for an answer, or "". The call then
+	// goes on without one.
+	CutShort string
 }
 
 // Observes reports whether the entry only sends events.
@@ -94,7 +99,7 @@ func (a *agentConfig) inspect(all []InstalledHooks, file string, scope Scope, r 
 		hooks.Entries, hooks.Err = a.parseEntries(c.Before, r)
 		hooks.NotLoaded, hooks.Fix = Unloaded(a.name, []byte(c.Before))
 	}
-	if hooks.Err == nil && len(hooks.Entries) == 0 {
+	if hooks.Err == nil && len(hooks.Entries) == 0 && (hooks.NotLoaded == "" || r == nil) {
 		return all
 	}
 	return append(all, hooks)
@@ -112,10 +117,38 @@ func (a *agentConfig) parseEntries(content string, r *record) (all []HookEntry, 
 		}
 		all = append(all, HookEntry{
 			Event: h.event, Argv: argv, Binary: h.command.binary, Args: h.command.args, Enforced: a.isEnforced(h),
-			Changed: r.isModified(h),
+			Changed: r.isModified(h), CutShort: a.cutShort(h),
 		})
 	}
 	return all, nil
+}
+
+// cutShort compares the agent's timeout with the limit in the hook's arguments.
+func (a *agentConfig) cutShort(h handler) string {
+	i := slices.Index(h.command.args, "--limit") + 1
+	if a.format.timeoutMember == "" || i == 0 || i >= len(h.command.args) {
+		return ""
+	}
+	limit, err := time.ParseDuration(h.command.args[i])
+	timeout, isNumber := strconv.ParseFloat(h.timeout, 64)
+	switch seconds := timeout / float64(a.format.timeoutUnit); {
+	case err != nil:
+		return ""
+	case isNumber != nil:
+		return fmt.Sprintf("without a number as its %s, %s ends the hook after a time of its own, and it may wait %s for an answer",
+			a.format.timeoutMember, a.title, limit)
+	case a.name == "qwen" && timeout < 1000: // it takes these as seconds
+		return cutShortAfter(a.title, timeout, limit)
+	default:
+		return cutShortAfter(a.title, seconds, limit)
+	}
+}
+
+func cutShortAfter(title string, seconds float64, limit time.Duration) string {
+	if after := time.Duration(seconds * float64(time.Second)); after < limit {
+		return fmt.Sprintf("%s ends the hook after %s, and it may wait %s for an answer", title, after, limit)
+	}
+	return ""
 }
 
 // ownedFileEntry parses the command in a file that we own. If the command can't be parsed,
@@ -170,7 +203,7 @@ func (a *agentConfig) missingEvents(existing []HookEntry) (names []string) {
 type disableSetting struct {
 	file   pathSpec
 	path   []string
-	value  string // JSON; a list matches if it contains the value
+	value  string // JSON; a list matches if it contains the value; "" for any that JavaScript takes for true, such as "no"
 	reason string
 }
 
@@ -189,8 +222,8 @@ var disableSettings = map[string][]disableSetting{
 		{pathSpec{path: ".gemini/settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
 	},
 	"qwen": {
-		{pathSpec{home: ".qwen", path: "settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{pathSpec{path: ".qwen/settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{pathSpec{home: ".qwen", path: "settings.json"}, []string{"disableAllHooks"}, "", "disableAllHooks is set"},
+		{pathSpec{path: ".qwen/settings.json"}, []string{"disableAllHooks"}, "", "disableAllHooks is set"},
 	},
 	"copilot": {
 		{pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
@@ -228,9 +261,12 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 	return reasons
 }
 
-// hasValue reports whether v equals value or is a list that contains it.
+// hasValue reports whether v equals value or is a list that contains it. Gemini CLI takes "False" for false.
 func hasValue(v *hujson.Value, value string) bool {
-	return jsonc.Minify(v) == value ||
+	if value == "" {
+		return !slices.Contains([]string{"null", "false", "0", `""`}, jsonc.Minify(v))
+	}
+	return strings.EqualFold(strings.Trim(jsonc.Minify(v), `"`), strings.Trim(value, `"`)) ||
 		v.Value.Kind() == '[' && slices.ContainsFunc(jsonc.Members(v), func(m jsonc.Member) bool { return jsonc.Minify(m.Value) == value })
 }
 

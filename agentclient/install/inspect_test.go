@@ -190,6 +190,9 @@ func TestDisabledBy(t *testing.T) {
 		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"disabled": ["x", "hookback"]}}`, "hooksConfig.disabled names hookback in "},
 		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"disabled": ["hookbacks"]}}`, ""},
 		{"qwen", ".qwen/settings.json", `{"disableAllHooks": true}`, "disableAllHooks is set in "},
+		{"qwen", ".qwen/settings.json", `{"disableAllHooks": "no"}`, "disableAllHooks is set in "},
+		{"qwen", ".qwen/settings.json", `{"disableAllHooks": 0}`, ""},
+		{"gemini", ".gemini/settings.json", `{"hooksConfig": {"enabled": "False"}}`, "hooksConfig.enabled is false in "},
 		{"copilot", ".copilot/settings.json", `{"disableAllHooks": true}`, "disableAllHooks is set in "},
 		{"droid", ".factory/settings.json", `{"hooksDisabled": true}`, "hooksDisabled is set in "},
 		{"antigravity", ".gemini/config/hooks.json", `{"hookback": {"enabled": false}}`, "hookback.enabled is false in "},
@@ -247,7 +250,7 @@ func TestHTTPHooks_ListsHooksAndAllowlist(t *testing.T) {
 		"PermissionRequest": [{"matcher": "", "hooks": [{"type": "http", "url": "http://h:4000/hooks/claude-code", "timeout": 3600}]}],
 		"PreToolUse": [{"hooks": [{"type": "command", "command": "x /hooks/claude-code"}, {"type": "http", "url": "https://proxy/hub/hooks/claude-code"}]}]
 	}`
-	m.write(m.project(claudeFile), "{"+hooks+"} // mine")
+	m.write(m.project(claudeFile), "{"+hooks+"}")
 	require.Equal(t, []install.HTTPHook{
 		{File: m.project(claudeFile), URL: "http://h:4000/hooks/claude-code", Events: []string{"Stop", "PermissionRequest"}, NoEntrypoint: true},
 		{File: m.project(claudeFile), URL: "https://proxy/hub/hooks/claude-code", Events: []string{"PreToolUse"}},

@@ -32,38 +32,40 @@ type loader struct {
 // byteOrderMark starts a file that some editors saved.
 const byteOrderMark = "\ufeff"
 
-// Unloaded returns why an agent does not load settings with this content, with the line of the cause, and the edit that
-// mends it. Both are "" if it loads them, and for files that hold no JSON.
+// Unloaded returns why an agent does not load settings with this content, with the line of the cause and what the agent
+// does then, and the edit that mends it. Both are "" if it loads them, and for files that hold no JSON.
 func Unloaded(agent string, content []byte) (reason, fix string) {
 	a := findAgent(agent)
 	if a == nil || a.ownedFile != nil {
 		return "", ""
 	}
-	l, text := loaders[agent], string(content)
-	if l.maxBytes > 0 && len(text) > l.maxBytes {
-		return fmt.Sprintf("the file is larger than %d KiB%s", l.maxBytes>>10, l.evidence()), "make the file smaller"
+	l := loaders[agent]
+	if reason, fix = l.check(string(content)); reason == "" {
+		return "", ""
 	}
-	d, err := jsonc.Parse(text)
+	if l.seen != "" {
+		reason += " (seen in " + l.seen + ")"
+	}
+	if l.refuses {
+		return reason + "; " + a.title + " does not start with the file", fix
+	}
+	return reason + "; " + a.title + " runs no hook of the file", fix
+}
+
+func (l *loader) check(content string) (reason, fix string) {
+	if l.maxBytes > 0 && len(content) > l.maxBytes {
+		return fmt.Sprintf("the file is larger than %d KiB", l.maxBytes>>10), "make the file smaller"
+	}
+	d, err := jsonc.Parse(content)
 	if syntax := (*jsonc.SyntaxError)(nil); errors.As(err, &syntax) {
 		return err.Error(), fmt.Sprintf("correct line %d", syntax.Line)
 	} else if err != nil {
 		return err.Error(), "correct the file"
 	}
-	if reason, fix = l.checkSyntax(d, text); reason != "" {
-		return reason + l.evidence(), fix
+	if reason, fix = l.checkSyntax(d, content); reason != "" {
+		return reason, fix
 	}
-	if reason, fix = l.checkMembers(d); reason != "" {
-		return reason + l.evidence(), fix
-	}
-	return "", ""
-}
-
-// evidence returns the version on which the agent's rules were seen, in brackets.
-func (l *loader) evidence() string {
-	if l.seen == "" {
-		return ""
-	}
-	return " (seen in " + l.seen + ")"
+	return l.checkMembers(d)
 }
 
 // checkSyntax finds what the agent's parser does not accept, in a document that ours does.
@@ -77,7 +79,8 @@ func (l *loader) checkSyntax(d *jsonc.Document, content string) (reason, fix str
 		accepted bool
 	}{{"comment", d.CommentLine(), l.comments}, {"trailing comma", d.CommaLine(), l.commas}} {
 		if found.line > 0 && !found.accepted {
-			return fmt.Sprintf("line %d: a %s", found.line, found.what), fmt.Sprintf("remove each %s, the first is in line %d", found.what, found.line)
+			fix = fmt.Sprintf("remove each %s, the first is in line %d", found.what, found.line)
+			return fmt.Sprintf("line %d: a %s", found.line, found.what), fix
 		}
 	}
 	return "", ""
@@ -108,7 +111,7 @@ type memberRule struct {
 	// path has a step for each level: names of members, separated by commas; "*" for every member or element; "*NAME" for
 	// each of them whose "type" is NAME.
 	path     []string
-	accepts  []string // alternatives: a type, or a string in quotes
+	accepts  []string // alternatives: a type, or the JSON of a value
 	required bool     // the member must exist
 }
 
@@ -155,29 +158,43 @@ func (r *memberRule) find(v *hujson.Value, rest, path []string) (at *hujson.Valu
 	}
 	path = slices.Clip(path)
 	kind, each := strings.CutPrefix(rest[0], "*")
-	missing := r.required && len(rest) == 1 && v.Value.Kind() == '{'
+	if !each {
+		for name := range strings.SplitSeq(rest[0], ",") {
+			member := jsonc.Lookup(v, name)
+			if member == nil && r.required && len(rest) == 1 && v.Value.Kind() == '{' {
+				return v, append(path, name), true
+			}
+			if member == nil {
+				continue
+			}
+			if at, where, broken = r.find(member, rest[1:], append(path, name)); broken {
+				return at, where, true
+			}
+		}
+		return nil, nil, false
+	}
 	for i, m := range jsonc.Members(v) {
-		name, t := m.Name, jsonc.Lookup(m.Value, "type")
+		name := m.Name
 		if v.Value.Kind() == '[' {
 			name = itoa(i)
 		}
-		switch {
-		case !each && !slices.Contains(strings.Split(rest[0], ","), name), each && kind != "" && (t == nil || jsonc.Minify(t) != `"`+kind+`"`):
-			continue
+		if kind != "" {
+			if t := jsonc.Lookup(m.Value, "type"); t == nil || jsonc.Minify(t) != `"`+kind+`"` {
+				continue
+			}
 		}
-		missing = false
 		if at, where, broken = r.find(m.Value, rest[1:], append(path, name)); broken {
 			return at, where, true
 		}
 	}
-	return v, append(path, rest[0]), missing
+	return nil, nil, false
 }
 
 // kindNames describe the types of parseRules for people.
 var kindNames = map[string]string{
-	"string": "text", "text": "text of at least one character", "boolean": "true or false", "number": "a number", "positive": "a number above 0",
-	"natural": "a whole number", "count": "a whole number above 0", "share": "a number from 0 to 1", "clock": "a time such as \"22:00\"", "list": "a list", "object": "an object",
-	"null": "null", "any": "any value",
+	"string": "text", "text": "text of at least one character", "clock": "a time such as \"22:00\"", "boolean": "true or false",
+	"number": "a number", "positive": "a number above 0", "share": "a number from 0 to 1",
+	"natural": "a whole number", "count": "a whole number above 0", "list": "a list", "object": "an object",
 }
 
 func (r *memberRule) description() string {
@@ -224,8 +241,6 @@ func isKind(v *hujson.Value, kind string) bool {
 		return found == '['
 	case "object":
 		return found == '{'
-	case "any":
-		return true
 	}
-	return found == '"' && jsonc.Minify(v) == kind
+	return jsonc.Minify(v) == kind
 }

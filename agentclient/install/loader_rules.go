@@ -7,9 +7,8 @@ var loaders = map[string]loader{
 	"codex": {seen: "0.169.0", closed: "description hooks", members: `
 string|null: description
 object: hooks
-list: hooks.SessionStart,SessionEnd,UserPromptSubmit,PreToolUse,PermissionRequest,PostToolUse,SubagentStart,SubagentStop
-list: hooks.PreCompact,PostCompact,Stop,Interrupt
-at hooks.SessionStart,SessionEnd,UserPromptSubmit,PreToolUse,PermissionRequest,PostToolUse,SubagentStart,SubagentStop,PreCompact,PostCompact,Stop,Interrupt.*
+list: hooks.` + codexEvents + `
+at hooks.` + codexEvents + `.*
 object: .
 string|null: matcher
 list: hooks
@@ -20,16 +19,34 @@ natural|null: hooks.*command.timeout hooks.*command.additionalContextLimit hooks
 boolean: hooks.*command.async
 string|null: hooks.*command.commandWindows hooks.*command.statusMessage hooks.*mcp_tool.statusMessage
 `},
-	"copilot":     {seen: "1.0.102"},
-	"gemini":      {seen: "0.61.0", comments: true, refuses: true},
-	"qwen":        {seen: "0.24.4", comments: true, mark: true, refuses: true},
-	"droid":       {seen: "0.215.0", comments: true},
+	"copilot": {seen: "1.0.102", members: `
+1: version
+boolean: disableAllHooks
+object: hooks
+`}, // it drops a wrong entry alone
+	"gemini": {seen: "0.61.0", comments: true, refuses: true},
+	"qwen":   {seen: "0.24.4", comments: true, mark: true, refuses: true},
+	"droid": {seen: "0.215.0", comments: true, members: `
+list: SessionStart,SessionEnd,UserPromptSubmit,PreToolUse,PostToolUse,Notification,SubagentStop,PreCompact,Stop
+at SessionStart,SessionEnd,UserPromptSubmit,PreToolUse,PostToolUse,Notification,SubagentStop,PreCompact,Stop.*
+object: .
+string: matcher
+required list: hooks
+object: hooks.*
+required "command": hooks.*.type
+required string: hooks.*.command
+number: hooks.*.timeout
+`},
 	"cursor":      {comments: true},
 	"crush":       {refuses: true}, // it parses with encoding/json
 	"windsurf":    {},
 	"antigravity": {},
 	"kiro":        {},
 }
+
+// codexEvents are the events that Codex knows. It ignores others.
+const codexEvents = "SessionStart,SessionEnd,UserPromptSubmit,PreToolUse,PermissionRequest,PostToolUse,SubagentStart,SubagentStop," +
+	"PreCompact,PostCompact,Stop,Interrupt"
 
 // claudeMembers are the members that Claude Code validates. It drops the whole file for the first wrong one; a wrong
 // entry for an event that gates no call only drops that entry.
@@ -104,6 +121,7 @@ required string: credentials.awsPairs.*.accessKeyIdVar credentials.awsPairs.*.se
 required "deny"|"mask": credentials.files,envVars.*.mode
 number: network.httpProxyPort network.socksProxyPort
 "sandboxuser"|"mxc": windows.backend
+object: credentials.files,envVars,awsPairs.*
 at worktree
 list: symlinkDirectories sparsePaths
 string: symlinkDirectories,sparsePaths.*
@@ -121,6 +139,11 @@ required "append"|"replace": spinnerVerbs.mode
 required list: spinnerVerbs.verbs
 string: spinnerVerbs.verbs.* enabledPlugins.*.* sshConfigs.*.sshIdentityFile sshConfigs.*.startDirectory
 list|boolean: enabledPlugins.*
+object: pluginConfigs.*.options,mcpServers pluginConfigs.*.mcpServers.*
+string|number|boolean|list: pluginConfigs.*.options.* pluginConfigs.*.mcpServers.*.*
+string: pluginConfigs.*.options.*.* pluginConfigs.*.mcpServers.*.*.*
+required string: allowedChannelPlugins.*.marketplace allowedChannelPlugins.*.plugin
+required string: strictKnownMarketplaces.*.source blockedMarketplaces.*.source
 object: hooks
 list|null: hooks.PreToolUse,PermissionRequest,PreSkillShellCommand
 at hooks.PreToolUse,PermissionRequest,PreSkillShellCommand.*

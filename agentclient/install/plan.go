@@ -22,9 +22,11 @@ type Change struct {
 	Delete       bool
 	Notes        []string // messages for the user
 
-	mode    os.FileMode
-	record  *record // the file's new record in the manifest, or nil
-	chained string  // path of a foreign hook that is moved aside or restored
+	mode   os.FileMode
+	record *record // the file's new record in the manifest, or nil
+	// mustLoad means that the file is only worth writing if the agent loads it.
+	mustLoad bool
+	chained  string // path of a foreign hook that is moved aside or restored
 }
 
 // HasChanges reports whether applying c changes the file.
@@ -205,11 +207,17 @@ func (a *agentConfig) planChange(m Machine, file string, r *record, t installTar
 		return c, err
 	}
 	r.addBinary(t.Binary)
-	c.After, c.record = e.content, r
-	if reason, fix := Unloaded(a.name, []byte(c.After)); reason != "" {
-		return c, fmt.Errorf("%s does not load this file (%s), so no hook would run; nothing was written: %s, then install again", a.title, reason, fix)
+	c.After, c.record, c.mustLoad = e.content, r, true
+	return c, a.requireLoadable([]byte(c.After))
+}
+
+// requireLoadable returns an error if the agent does not load a file with this content.
+func (a *agentConfig) requireLoadable(content []byte) error {
+	reason, fix := Unloaded(a.name, content)
+	if reason == "" {
+		return nil
 	}
-	return c, nil
+	return fmt.Errorf("not loaded: %s; %s, then install again", reason, fix)
 }
 
 // openFile reads a settings file. A missing file is no error.

@@ -116,7 +116,22 @@ func (m Machine) apply(c *Change) error {
 	if err := m.saveRecord(c.File, c.record); err != nil {
 		return err
 	}
-	return replaceFile(target, []byte(c.After), c.mode, c.checkUnchanged)
+	if err := replaceFile(target, []byte(c.After), c.mode, c.checkUnchanged); err != nil {
+		return err
+	}
+	return c.checkWritten()
+}
+
+// checkWritten returns an error if the agent would not load the file that was written.
+func (c *Change) checkWritten() error {
+	if !c.mustLoad {
+		return nil
+	}
+	b, _, err := readSettings(c.File)
+	if err != nil {
+		return err
+	}
+	return findAgent(c.Agent).requireLoadable(b)
 }
 
 // removeOwned deletes a file that is entirely ours, or restores the previous hook.

@@ -156,13 +156,21 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		"broken settings": {"problem", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
-		}, "claude-code: ~/" + settings + ": line 1, column 2: invalid character '{' at start of object name → fix the file; until then hookback install does not change it"},
+		}, "claude-code: not loaded: ~/" + settings + ", line 1, column 2: invalid character '{' at start of object name (seen in 2.1.332); Claude Code runs no hook of the file → correct line 1"},
 		"unreadable policy": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
 		}, ": the policy can't be read: "},
-		"changed by hand": {"look", func(t *testing.T, d *testMachine) []string {
+		"shorter timeout": {"problem", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"timeout": 3600`, `"timeout": 30`)
+			return nil
+		}, "claude-code: ~/" + settings + ": PreToolUse: Claude Code ends the hook after 30s, and it may wait 1h0m0s for an answer; the call then goes on without an answer → hookback install --agent claude-code --scope user --mode gate --force"},
+		"no timeout": {"problem", func(t *testing.T, d *testMachine) []string {
+			edit(t, d, settings, `"timeout": 3600`, `"once": false`)
+			return nil
+		}, "claude-code: ~/" + settings + ": PreToolUse: without a number as its timeout, Claude Code ends the hook after a time of its own, and it may wait 1h0m0s for an answer"},
+		"changed by hand": {"look", func(t *testing.T, d *testMachine) []string {
+			edit(t, d, settings, `"timeout": 3600`, `"timeout": 3700`)
 			return nil
 		}, "claude-code: ~/" + settings + ": changed by hand: PreToolUse → hookback install --agent claude-code --scope user --mode gate --force"},
 		"missing event": {"look", func(t *testing.T, d *testMachine) []string {
@@ -199,7 +207,19 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			edit(t, d, settings, `"hooks": {`, `// mine
   "hooks": {`)
 			return nil
-		}, "claude-code: not loaded: ~/" + settings + ", line 2: a comment (seen in 2.1.332); Claude Code runs no hook of it → remove each comment, the first is in line 2"},
+		}, "claude-code: not loaded: ~/" + settings + ", line 2: a comment (seen in 2.1.332); Claude Code runs no hook of the file → remove each comment, the first is in line 2"},
+		"settings that Claude Code drops": {"problem", func(t *testing.T, d *testMachine) []string {
+			edit(t, d, settings, `"hooks": {`, `"cleanupPeriodDays": "30",
+  "hooks": {`)
+			return nil
+		}, "claude-code: not loaded: ~/" + settings + `, line 2: "cleanupPeriodDays" must be a whole number above 0 (seen in 2.1.332); Claude Code runs no hook of the file → correct "cleanupPeriodDays" in line 2`},
+		"http hooks that Claude Code drops": {"problem", func(t *testing.T, d *testMachine) []string {
+			require.Equal(t, 0, d.run("uninstall").status)
+			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(d.home, settings), []byte(`{"model": 5, "hooks": {"Stop": [
+				{"hooks": [{"type": "http", "url": "http://127.0.0.1:4000/hooks/claude-code"}]}]}}`), 0o600))
+			return nil
+		}, "claude-code: not loaded: ~/" + settings + `, line 1: "model" must be text`},
 		"http hooks without the header": {"look", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))
@@ -229,6 +249,9 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			v := d.doctor(test.setup(t, d)...)
 			require.Contains(t, strings.ReplaceAll(v.lines(test.state), d.home, "HOME"), test.want)
 			require.Equal(t, test.state != "problem", v.Healthy, v.lines("problem"))
+			if strings.Contains(test.want, "not loaded") {
+				require.NotContains(t, v.lines("ok"), "claude-code: ", "nothing of it works")
+			}
 		})
 	}
 }

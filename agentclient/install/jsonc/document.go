@@ -4,6 +4,7 @@
 package jsonc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -268,6 +269,9 @@ func isBlank(e hujson.Extra) bool { return strings.TrimSpace(string(e)) == "" }
 // literal returns the value of a string, and the text of another literal.
 func literal(v hujson.Value) string {
 	l, _ := v.Value.(hujson.Literal)
+	if len(l) > 1 && l[0] == '"' && bytes.IndexByte(l, '\\') < 0 {
+		return string(l[1 : len(l)-1]) // what String returns in a fraction of its time
+	}
 	return l.String()
 }
 

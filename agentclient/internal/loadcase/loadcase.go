@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"golang.org/x/tools/txtar"
 )
 
 // Case is one settings file of an agent.
@@ -19,13 +17,14 @@ type Case struct {
 }
 
 //go:embed cases.txtar
-var archive []byte
+var archive string
 
 // All returns every case. A name in the archive is AGENT/loaded/NAME or AGENT/not loaded/NAME.
 func All() (all []Case) {
-	for _, f := range txtar.Parse(archive).Files {
-		part := strings.SplitN(f.Name, "/", 3)
-		all = append(all, Case{part[0], part[2], part[1] == "loaded", strings.TrimSuffix(string(f.Data), "\n")})
+	for _, section := range strings.Split(archive, "\n-- ")[1:] {
+		name, template, _ := strings.Cut(section, " --\n")
+		part := strings.SplitN(name, "/", 3)
+		all = append(all, Case{part[0], part[2], part[1] == "loaded", strings.TrimSuffix(template, "\n")})
 	}
 	return all
 }

@@ -23,14 +23,14 @@ import (
 
 const doctorHelp = `hookback doctor [flags]
 
-Checks that Hookback works on this machine: which agents have it installed and whether
-their settings are unchanged, whether your version of the agent is the one that its
-tests proved, whether the hub answers, whether events arrive, and whether the gate
-blocks a denied call. To test the gate, it runs the exact command of each agent's
-settings with a made-up call, denies the call at the hub, and checks that the agent
-would receive the denial. The call never runs and no request is left behind; an open
-dashboard shows the request for a moment. The hub counts none of this, and removes it
-after 24 hours.
+Checks that Hookback works on this machine: which agents have it installed, whether they
+load their settings, whether these are unchanged, whether your version of the agent is
+the one that its tests proved, whether the hub answers, whether events arrive, and
+whether the gate blocks a denied call. To test the gate, it runs the exact command of
+each agent's settings with a made-up call, denies the call at the hub, and checks that
+the agent would receive the denial. The call never runs and no request is left behind;
+an open dashboard shows the request for a moment. The hub counts none of this, and
+removes it after 24 hours.
 
 Every warning and every problem comes with a fix.
 
@@ -105,6 +105,8 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 	for _, f := range found {
 		file := abbreviateHome(d.machine.Home, f.File)
 		switch {
+		case f.NotLoaded != "":
+			d.fail(agent, f.Fix, "not loaded: %s, %s", file, f.NotLoaded)
 		case f.Blocked != "":
 			d.fail(agent, "add the URL to that setting", "%s: %s to %s will not run: %s", file, formatCount(len(f.Events), "http hook"), f.URL, f.Blocked)
 		case slices.ContainsFunc(all, func(hooks install.InstalledHooks) bool { return hooks.Agent == agent }):
@@ -202,6 +204,10 @@ func (d *doctor) examineUnknownEvents(agent string) {
 // examineSettings checks one settings file and reports whether its hooks can run.
 func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 	file := abbreviateHome(d.machine.Home, hooks.File)
+	if hooks.NotLoaded != "" {
+		d.fail(hooks.Agent, hooks.Fix, "not loaded: %s, %s", file, hooks.NotLoaded)
+		return false
+	}
 	if hooks.Err != nil {
 		remedy := "fix the file; until then hookback install does not change it"
 		if _, err := os.Stat(hooks.File); err != nil {
@@ -210,11 +216,7 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 		d.fail(hooks.Agent, remedy, "%s: %v", file, hooks.Err)
 		return false
 	}
-	if hooks.NotLoaded != "" {
-		d.fail(hooks.Agent, hooks.Fix, "not loaded: %s, %s; %s runs no hook of it", file, hooks.NotLoaded, hooks.Title)
-		return false
-	}
-	mode, changed, missing := install.Gate, []string{}, ""
+	mode, changed, missing, cutShort := install.Gate, []string{}, "", map[string][]string{}
 	wake := slices.ContainsFunc(hooks.Entries, install.HookEntry.Wakes)
 	for _, e := range hooks.Entries {
 		if e.Observes() {
@@ -225,6 +227,9 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 		}
 		if e.Changed {
 			changed = append(changed, e.Event)
+		}
+		if e.CutShort != "" {
+			cutShort[e.CutShort] = append(cutShort[e.CutShort], e.Event)
 		}
 		if err := d.checkProgram(e.Binary); err != nil {
 			missing = err.Error()
@@ -241,6 +246,9 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 	d.ok(hooks.Agent, "%s: %s (%s)", file, formatCount(len(hooks.Entries), "hook"), mode)
 	if wake {
 		d.ok(hooks.Agent, "messages wake its idle sessions")
+	}
+	for reason, events := range cutShort {
+		d.fail(hooks.Agent, reinstall+" --force", "%s: %s: %s; the call then goes on without an answer", file, strings.Join(events, ", "), reason)
 	}
 	if len(changed) > 0 {
 		d.warn(hooks.Agent, reinstall+" --force, unless that was intended", "%s: changed by hand: %s", file, strings.Join(changed, ", "))
