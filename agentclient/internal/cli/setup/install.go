@@ -46,6 +46,7 @@ PATH, and does nothing on machines without it. It names a hub only with --hub.
 
 Before it changes a file, it saves a copy in the state directory
 (~/.local/state/hookback/backups on Linux). It keeps the last five copies of each file.
+A file that the agent does not load stays unchanged; the reason and the fix are printed.
 
 Exit status: 0 done, 1 something was left unchanged (the reason is on stderr), 2 wrong
 usage.
