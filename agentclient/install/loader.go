@@ -17,8 +17,6 @@ import (
 // loader is what an agent's own program requires of a settings file. A file that breaks one of the rules is as good as
 // none: the agent drops all of it, hooks included, or does not start.
 type loader struct {
-	// seen is the version of the agent on which every rule was seen, "" if they are from its documentation.
-	seen string
 	// comments means that the file may have comments; commas, that it may have trailing commas; mark, that it may
 	// start with a byte order mark.
 	comments, commas, mark bool
@@ -43,8 +41,8 @@ func Unloaded(agent string, content []byte) (reason, fix string) {
 	if reason, fix = l.check(string(content)); reason == "" {
 		return "", ""
 	}
-	if l.seen != "" {
-		reason += " (seen in " + l.seen + ")"
+	if version := ProvenVersion(agent); version != "" {
+		reason += " (seen in " + version + ")"
 	}
 	if l.refuses {
 		return reason + "; " + a.title + " does not start with the file", fix

@@ -1,10 +1,10 @@
 package install
 
-// loaders are the rules of each agent. The end-to-end tests run each rule's example against the agent's own program
-// where the npm registry has it.
+// loaders are the rules of each agent. The end-to-end tests put examples of them before the agent's own program, so that
+// they hold for its ProvenVersion; where no registry has the program, they are from its documentation or source.
 var loaders = map[string]loader{
-	"claude-code": {seen: "2.1.332", mark: true, maxBytes: 2 << 20, members: claudeMembers},
-	"codex": {seen: "0.169.0", closed: "description hooks", members: `
+	"claude-code": {mark: true, maxBytes: 2 << 20, members: claudeMembers},
+	"codex": {closed: "description hooks", members: `
 string|null: description
 object: hooks
 list: hooks.` + codexEvents + `
@@ -19,14 +19,14 @@ natural|null: hooks.*command.timeout hooks.*command.additionalContextLimit hooks
 boolean: hooks.*command.async
 string|null: hooks.*command.commandWindows hooks.*command.statusMessage hooks.*mcp_tool.statusMessage
 `},
-	"copilot": {seen: "1.0.102", members: `
+	"copilot": {members: `
 1: version
 boolean: disableAllHooks
 object: hooks
 `}, // it drops a wrong entry alone
-	"gemini": {seen: "0.61.0", comments: true, refuses: true},
-	"qwen":   {seen: "0.24.4", comments: true, mark: true, refuses: true},
-	"droid": {seen: "0.215.0", comments: true, members: `
+	"gemini": {comments: true, refuses: true},
+	"qwen":   {comments: true, mark: true, refuses: true},
+	"droid": {comments: true, members: `
 list: SessionStart,SessionEnd,UserPromptSubmit,PreToolUse,PostToolUse,Notification,SubagentStop,PreCompact,Stop
 at SessionStart,SessionEnd,UserPromptSubmit,PreToolUse,PostToolUse,Notification,SubagentStop,PreCompact,Stop.*
 object: .

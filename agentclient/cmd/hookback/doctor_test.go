@@ -110,6 +110,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(d.home, file), []byte(strings.Replace(string(text), from, to, 1)), 0o600))
 	}
 	const settings = ".claude/settings.json"
+	claudeVersion := install.ProvenVersion("claude-code")
 	for name, test := range map[string]struct {
 		state string
 		setup func(t *testing.T, d *testMachine) []string // returns the flags of doctor
@@ -156,7 +157,7 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 		"broken settings": {"problem", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, "{", "{{")
 			return nil
-		}, "claude-code: not loaded: ~/" + settings + ", line 1, column 2: invalid character '{' at start of object name (seen in 2.1.332); Claude Code runs no hook of the file → correct line 1"},
+		}, "claude-code: not loaded: ~/" + settings + ", line 1, column 2: invalid character '{' at start of object name (seen in " + claudeVersion + "); Claude Code runs no hook of the file → correct line 1"},
 		"unreadable policy": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.NoError(t, os.WriteFile(filepath.Join(d.project(), "hookback.json"), []byte("{"), 0o600))
 			return nil
@@ -207,12 +208,12 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			edit(t, d, settings, `"hooks": {`, `// mine
   "hooks": {`)
 			return nil
-		}, "claude-code: not loaded: ~/" + settings + ", line 2: a comment (seen in 2.1.332); Claude Code runs no hook of the file → remove each comment, the first is in line 2"},
+		}, "claude-code: not loaded: ~/" + settings + ", line 2: a comment (seen in " + claudeVersion + "); Claude Code runs no hook of the file → remove each comment, the first is in line 2"},
 		"settings that Claude Code drops": {"problem", func(t *testing.T, d *testMachine) []string {
 			edit(t, d, settings, `"hooks": {`, `"cleanupPeriodDays": "30",
   "hooks": {`)
 			return nil
-		}, "claude-code: not loaded: ~/" + settings + `, line 2: "cleanupPeriodDays" must be a whole number above 0 (seen in 2.1.332); Claude Code runs no hook of the file → correct "cleanupPeriodDays" in line 2`},
+		}, "claude-code: not loaded: ~/" + settings + `, line 2: "cleanupPeriodDays" must be a whole number above 0 (seen in ` + claudeVersion + `); Claude Code runs no hook of the file → correct "cleanupPeriodDays" in line 2`},
 		"http hooks that Claude Code drops": {"problem", func(t *testing.T, d *testMachine) []string {
 			require.Equal(t, 0, d.run("uninstall").status)
 			require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".claude"), 0o700))

@@ -148,7 +148,9 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 	if !enough {
 		d.warn(agent, "update the agent", "version %s is older than %s and supports less", version, minimum)
 	}
-	d.compareWithProven(agent, version)
+	if usable {
+		d.compareWithProven(agent, version)
+	}
 	d.examineUnknownEvents(agent)
 	if len(installed) > 1 {
 		d.warn(agent, "hookback uninstall --scope "+string(installed[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
