@@ -3,15 +3,18 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/internal/loadcase"
+	"github.com/hookback/hookback/schema"
 )
 
 // loaderAgents are the agents whose settings files the tests change, with the settings that they need to run and the
@@ -100,4 +103,18 @@ func (p *testEnv) doctorFindings(t testing.TB, agent string) (ok, problems strin
 		}
 	}
 	return ok, problems
+}
+
+// Codex runs no hook if its feature is off, and the doctor says so.
+func TestDoctor_ReportsCodexFeatureThatIsOff(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{true, false} {
+		p := newUnwatchedEnv(t)
+		writeFile(t, p.project, ".codex/config.toml", fmt.Sprintf("[features]\nhooks = %t\n", on))
+		out := p.startCodex(t, newDialectModel(t, responsesAPI))()
+		require.Equal(t, on, slices.ContainsFunc(p.events(t), func(e schema.Event) bool { return e.Agent == "codex" }), "%s", out)
+		ok, problems := p.doctorFindings(t, "codex")
+		require.Equal(t, !on, strings.Contains(problems, "the feature hooks is false"), problems)
+		require.Equal(t, on, strings.Contains(ok, "the gate works"))
+	}
 }

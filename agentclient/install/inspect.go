@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tailscale/hujson"
@@ -205,36 +207,50 @@ type disableSetting struct {
 	path   []string
 	value  string // JSON; a list matches if it contains the value; "" for any that JavaScript takes for true, such as "no"
 	reason string
+	// pattern matches a file that is no JSON, instead of path and value.
+	pattern func() *regexp.Regexp
 }
+
+// codexHooksOff matches the feature in its table, in an inline table, and by its dotted name; before it had the name
+// codex_hooks.
+var codexHooksOff = sync.OnceValue(func() *regexp.Regexp {
+	const off = `"?(?:codex_)?hooks"?[ \t]*=[ \t]*false\b`
+	return regexp.MustCompile(`(?m)^[ \t]*features[ \t]*\.[ \t]*` + off + `|^[ \t]*features[ \t]*=[ \t]*\{[^}\n]*` + off +
+		`|^[ \t]*\[[ \t]*features[ \t]*\](?:[^\n]*\n(?:[ \t]*[^\[ \t\n][^\n]*\n|[ \t]*\n)*)[ \t]*` + off)
+})
 
 // disableSettings lists the settings that disable hooks, by agent.
 var disableSettings = map[string][]disableSetting{
 	"claude-code": {
-		{claudePath("settings.json"), []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{pathSpec{path: ".claude/settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{pathSpec{path: ".claude/settings.local.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"allowManagedHooksOnly"}, "true", "allowManagedHooksOnly permits only the administrator's hooks"},
-		{pathSpec{path: "/etc/claude-code/managed-settings.json"}, []string{"disableAllHooks"}, "true", "the administrator set disableAllHooks"},
+		{file: claudePath("settings.json"), path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+		{file: pathSpec{path: ".claude/settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+		{file: pathSpec{path: ".claude/settings.local.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+		{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"allowManagedHooksOnly"}, value: "true", reason: "allowManagedHooksOnly permits only the administrator's hooks"},
+		{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "the administrator set disableAllHooks"},
+	},
+	"codex": {
+		{file: codexPath("config.toml"), reason: "the feature hooks is false", pattern: codexHooksOff},
+		{file: pathSpec{path: ".codex/config.toml"}, reason: "the feature hooks is false", pattern: codexHooksOff},
 	},
 	"gemini": {
-		{pathSpec{home: ".gemini", path: "settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
-		{pathSpec{home: ".gemini", path: "settings.json"}, []string{"hooksConfig", "disabled"}, `"hookback"`, "hooksConfig.disabled names hookback"},
-		{pathSpec{path: ".gemini/settings.json"}, []string{"hooksConfig", "enabled"}, "false", "hooksConfig.enabled is false"},
+		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false"},
+		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "disabled"}, value: `"hookback"`, reason: "hooksConfig.disabled names hookback"},
+		{file: pathSpec{path: ".gemini/settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false"},
 	},
 	"qwen": {
-		{pathSpec{home: ".qwen", path: "settings.json"}, []string{"disableAllHooks"}, "", "disableAllHooks is set"},
-		{pathSpec{path: ".qwen/settings.json"}, []string{"disableAllHooks"}, "", "disableAllHooks is set"},
+		{file: pathSpec{home: ".qwen", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set"},
+		{file: pathSpec{path: ".qwen/settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set"},
 	},
 	"copilot": {
-		{pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
-		{pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, []string{"disableAllHooks"}, "true", "disableAllHooks is set"},
+		{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+		{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
 	},
 	"droid": {
-		{pathSpec{home: ".factory", path: "settings.json"}, []string{"hooksDisabled"}, "true", "hooksDisabled is set"},
+		{file: pathSpec{home: ".factory", path: "settings.json"}, path: []string{"hooksDisabled"}, value: "true", reason: "hooksDisabled is set"},
 	},
 	"antigravity": {
-		{pathSpec{home: ".gemini/config", path: "hooks.json"}, []string{"hookback", "enabled"}, "false", "hookback.enabled is false"},
-		{pathSpec{path: ".agents/hooks.json"}, []string{"hookback", "enabled"}, "false", "hookback.enabled is false"},
+		{file: pathSpec{home: ".gemini/config", path: "hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false"},
+		{file: pathSpec{path: ".agents/hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false"},
 	},
 }
 
@@ -248,6 +264,12 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 		}
 		b, _, err := readSettings(path)
 		if err != nil {
+			continue
+		}
+		if setting.pattern != nil {
+			if setting.pattern().Match(b) {
+				reasons = append(reasons, setting.reason+" in "+path)
+			}
 			continue
 		}
 		d, err := jsonc.Parse(string(b))

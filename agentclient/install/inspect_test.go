@@ -197,6 +197,11 @@ func TestDisabledBy(t *testing.T) {
 		{"droid", ".factory/settings.json", `{"hooksDisabled": true}`, "hooksDisabled is set in "},
 		{"antigravity", ".gemini/config/hooks.json", `{"hookback": {"enabled": false}}`, "hookback.enabled is false in "},
 		{"codex", ".codex/hooks.json", `{`, ""},
+		{"codex", ".codex/config.toml", "model = \"x\"\n[features]\nweb = true\n\n  hooks = false\n[tui]\n", "the feature hooks is false in "},
+		{"codex", ".codex/config.toml", "[features]\ncodex_hooks=false # for now", "the feature hooks is false in "},
+		{"codex", ".codex/config.toml", "features.hooks = false\n", "the feature hooks is false in "},
+		{"codex", ".codex/config.toml", "features = {web = true, hooks = false}\n", "the feature hooks is false in "},
+		{"codex", ".codex/config.toml", "[features]\n# hooks = false\nhooks = true\n[x]\nhooks = false\n", ""},
 		{"qwen", ".qwen/settings.json", `{`, ""},
 	} {
 		m := newTestMachine(t)
@@ -207,6 +212,7 @@ func TestDisabledBy(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []string{test.want + m.home(test.file)}, reasons)
+		require.Contains(t, strings.Join(m.plan(installOptions(test.agent)).Notes, "\n"), test.want+m.home(test.file))
 		if strings.HasPrefix(test.file, ".claude") {
 			m.write(m.project(test.file), test.content)
 			require.Len(t, install.DisabledBy(m.machine, test.agent), 2)

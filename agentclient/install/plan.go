@@ -142,6 +142,9 @@ func (p *Plan) install(a *agentConfig, o Options, known *manifest) {
 		changed = changed || c.HasChanges()
 		p.Changes = append(p.Changes, c)
 	}
+	for _, reason := range DisabledBy(p.machine, a.name) {
+		p.Notes = append(p.Notes, a.title+" runs no hook: "+reason+"; remove that setting")
+	}
 	for _, n := range a.notes {
 		if changed && (n.scope == "" || n.scope == o.Scope) {
 			p.Notes = append(p.Notes, n.text)

@@ -250,8 +250,9 @@ func TestDoctor_ReportsFindings(t *testing.T) {
 			v := d.doctor(test.setup(t, d)...)
 			require.Contains(t, strings.ReplaceAll(v.lines(test.state), d.home, "HOME"), test.want)
 			require.Equal(t, test.state != "problem", v.Healthy, v.lines("problem"))
-			if strings.Contains(test.want, "not loaded") {
-				require.NotContains(t, v.lines("ok"), "claude-code: ", "nothing of it works")
+			if strings.Contains(test.want, "not loaded") || strings.Contains(test.want, "disabled") {
+				require.NotContains(t, v.lines("ok"), "the gate works")
+				require.NotContains(t, v.lines("ok"), "proven")
 			}
 		})
 	}

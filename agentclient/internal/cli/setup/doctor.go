@@ -143,6 +143,7 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 	}
 	for _, reason := range install.DisabledBy(d.machine, agent) {
 		d.fail(agent, "remove that setting", "its hooks are disabled: %s", reason)
+		usable = false
 	}
 	version, minimum, enough := install.Version(d.machine, agent)
 	if !enough {
