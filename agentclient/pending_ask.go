@@ -2,6 +2,7 @@ package agentclient
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/hookback/hookback/schema"
@@ -80,8 +81,8 @@ func (p *pendingAsk) resolveLocked(d Decision, err error) bool {
 
 // applyMessage applies an answer and returns the result for its acknowledgment.
 // readErr is the error of decoding the message, if any. A message that could not be
-// decoded or does not fit the question denies it, and is acknowledged as a mismatch
-// because no person's decision was carried out.
+// decoded, does not fit the question or is not from a trusted hub denies it, and is not
+// acknowledged as accepted because no person's decision was carried out.
 func (p *pendingAsk) applyMessage(m message, readErr error) (result string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,6 +105,9 @@ func (p *pendingAsk) applyMessage(m message, readErr error) (result string) {
 	if readErr != nil {
 		d.Kind = p.question.Type
 		p.resolveLocked(p.fallback.malformedDecision(d, readErr))
+		if seal := (*sealError)(nil); errors.As(readErr, &seal) && seal.untrusted {
+			return schema.AckUntrusted
+		}
 		return schema.AckMismatch
 	}
 	p.answerID = m.AnswerID

@@ -90,13 +90,27 @@ func (a *askRun) pullOnce(ctx context.Context, hub string, poll time.Duration) (
 		return false, nil
 	}
 	m, err := a.pending.open(ctx, res.Body)
-	a.pending.applyMessage(m, err)
+	result := a.pending.applyMessage(m, err)
 	select {
 	case <-a.pending.done:
+		a.reportRejection(ctx, hub, result)
 		return true, nil
 	default:
 		return false, fmt.Errorf("%w: %s has a different event with this id", schema.ErrNotFound, hub)
 	}
+}
+
+// reportRejection informs the hub if the answer that it gave was rejected. Otherwise people would see
+// it as delivered.
+func (a *askRun) reportRejection(ctx context.Context, hub, result string) {
+	if result != schema.AckMismatch && result != schema.AckUntrusted {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.client.timings.withdrawTimeout)
+	defer cancel()
+	_, _ = a.client.sendRequest(ctx, transport.Request{
+		Hub: hub, Path: schema.At(schema.PathResponse, a.receipt.ID) + "?rejected=" + result, Secret: a.receipt.RequestSecret,
+	})
 }
 
 // finish resolves a question that ended at the hub without an answer.

@@ -18,7 +18,10 @@ import (
 
 // sealError reports why an answer is not from a trusted hub or not for this question. Its
 // text is meant for a person.
-type sealError struct{ text string }
+type sealError struct {
+	text      string
+	untrusted bool // a hub that the account does not trust gave the answer
+}
 
 func (e *sealError) Error() string { return e.text }
 
@@ -67,7 +70,7 @@ func (a *askRun) verify(ctx context.Context, m message) (message, error) {
 // digest. The error is a *sealError.
 func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelope, ask []byte) (*sign.SignedDecision, error) {
 	if seal == nil || seal.PayloadType != schema.StatementPayload {
-		return nil, &sealError{"The hub at " + c.hubsInOrder()[0] + " did not sign this answer. " + c.remedy(trust)}
+		return nil, &sealError{"The hub at " + c.hubsInOrder()[0] + " did not sign this answer. " + c.remedy(trust), true}
 	}
 	err := pins.Verify(trust, seal)
 	if errors.Is(err, schema.ErrUnsigned) && c.followRotations(ctx, trust, seal) {
@@ -75,14 +78,14 @@ func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelo
 	}
 	switch {
 	case errors.Is(err, schema.ErrUnsigned):
-		return nil, &sealError{"The answer is signed by an unknown key (" + signerOf(seal) + "). " + c.remedy(trust)}
+		return nil, &sealError{"The answer is signed by an unknown key (" + signerOf(seal) + "). " + c.remedy(trust), true}
 	case err != nil:
-		return nil, &sealError{"The signature does not match the answer. Nothing was approved."}
+		return nil, &sealError{text: "The signature does not match the answer. Nothing was approved."}
 	}
 	var s sign.Statement
 	if json.Unmarshal(seal.Payload, &s) != nil || s.Type != sign.StatementType || s.PredicateType != sign.DecisionType ||
 		s.Digest(sign.AskSubject, "sha256") != hex.EncodeToString(ask) {
-		return nil, &sealError{"The answer is for a different question than the one this agent asked. Nothing was approved."}
+		return nil, &sealError{text: "The answer is for a different question than the one this agent asked. Nothing was approved."}
 	}
 	return &s.Predicate, nil
 }
@@ -217,20 +220,20 @@ func (c *Client) CheckHub(ctx context.Context, hub string) error {
 		return nil
 	case c.hubsFromEnv && !trust.HasOrigin(hub):
 		// A server there could pass on the trusted hub's proof.
-		return &sealError{"The hub at " + hub + " is not a trusted one. " + c.remedy(trust)}
+		return &sealError{"The hub at " + hub + " is not a trusted one. " + c.remedy(trust), true}
 	}
 	pin, rotations, err := c.identify(ctx, hub)
 	isPinned := func(p Pin) bool { return p.Key.Equal(pin.Key) }
 	switch {
 	case errors.Is(err, errNoIdentity):
-		return &sealError{"The hub at " + hub + " has no key. " + c.remedy(trust)}
+		return &sealError{"The hub at " + hub + " has no key. " + c.remedy(trust), true}
 	case err != nil:
 		return transport.CallerError(err)
 	case slices.ContainsFunc(trust.Pins(), isPinned) ||
 		pins.Follow(trust, rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
 		return nil
 	default:
-		return &sealError{"The hub at " + hub + " has an unknown key (" + pin.KeyID() + "). " + c.remedy(trust)}
+		return &sealError{"The hub at " + hub + " has an unknown key (" + pin.KeyID() + "). " + c.remedy(trust), true}
 	}
 }
 

@@ -65,6 +65,46 @@ func (b *fixture) answered(t *testing.T, r agentclient.Request, answer schema.An
 	return b.waitForResult(t, got)
 }
 
+// The hub must not show the answer as delivered, and names the remedy if the agent trusts another hub.
+func TestSeal_RejectionIsReported(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		forge func(*fakehub.Question, *schema.Answer)
+		want  string
+	}{
+		"no seal": {func(_ *fakehub.Question, a *schema.Answer) { a.Seal = nil }, schema.AckUntrusted},
+		"another key": {func(_ *fakehub.Question, a *schema.Answer) {
+			*a.Seal = schema.SignEnvelope(schema.StatementPayload, a.Seal.Payload, otherKey)
+		}, schema.AckUntrusted},
+		"flipped byte": {func(_ *fakehub.Question, a *schema.Answer) { a.Seal.Payload[len(a.Seal.Payload)/2] ^= 1 }, schema.AckMismatch},
+	} {
+		for way, pull := range map[string]bool{"push": false, "pull": true} {
+			t.Run(name+", "+way, func(t *testing.T) {
+				t.Parallel()
+				b := setupSigned(t, &fixtureConfig{hub: fakehub.Hub{Forge: test.forge}, timings: agentclient.Timings{PullDelay: time.Millisecond}})
+				if !pull {
+					b = setupSigned(t, &fixtureConfig{hub: fakehub.Hub{Forge: test.forge}})
+				}
+				got := b.ask(b.ctx, agentclient.Request{Question: "Go?"})
+				q := b.waitForQuestion(t, 1)
+				result := ""
+				if pull {
+					q.Decide(q.Frame(approval()))
+				} else {
+					ack, err := q.Dial(b.ctx, q.Frame(approval()))
+					require.NoError(t, err)
+					result = ack.Result
+				}
+				require.False(t, b.waitForResult(t, got).Approved())
+				if pull {
+					result = q.Rejected
+				}
+				require.Equal(t, test.want, result)
+			})
+		}
+	}
+}
+
 func TestSeal_Verification(t *testing.T) {
 	t.Parallel()
 	yes := agentclient.Request{Question: "Go?"}

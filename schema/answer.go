@@ -481,8 +481,9 @@ type Ack struct {
 	Type     string `json:"type" jsonschema:"enum=ack"`
 	AnswerID string `json:"answerId"`
 	// Result is absent or AckAccepted if the answer was taken, AckDuplicate if it was already known, AckTooLate if
-	// nothing waits for it any more, and AckMismatch if it belongs to a different question.
-	Result string `json:"result,omitempty" jsonschema:"enum=accepted,enum=duplicate,enum=too_late,enum=mismatch"`
+	// nothing waits for it any more, AckMismatch if it belongs to a different question or does not fit its own, and
+	// AckUntrusted if no hub that the agent trusts has signed it.
+	Result string `json:"result,omitempty" jsonschema:"enum=accepted,enum=duplicate,enum=too_late,enum=mismatch,enum=untrusted"`
 }
 
 // The values in an Ack.
@@ -492,6 +493,7 @@ const (
 	AckDuplicate = "duplicate"
 	AckTooLate   = "too_late"
 	AckMismatch  = "mismatch"
+	AckUntrusted = "untrusted"
 )
 
 // Control is a message to a version 2 listener that is not an answer. The hub sends it on a separate connection, after

@@ -49,7 +49,8 @@
 //	agent → hub    GET /events/:id/response?wait=25   → 200 Answer, or 204 not yet
 //
 // With the header Hookback-Request-Secret the delivery is pulled: the agent has its answer. Without it
-// the delivery of a question that named no listener is fetched, which proves nothing.
+// the delivery of a question that named no listener is fetched, which proves nothing. An agent that does
+// not accept what it pulled sends the result of an Ack in the parameter rejected.
 //
 // # Repeated requests
 //

@@ -164,9 +164,12 @@ var events = []Route{
 	{
 		Method: "GET", Path: schema.PathResponse, Access: schema.AccessRead, Summary: "Wait for an answer",
 		Description: "Long poll for the answer to a question, for agents without a listener.",
-		Query:       []Param{{"wait", "seconds to wait for an answer, at most 60; default 0"}},
-		Headers:     []Param{{schema.SecretHeader, "requestSecret of the question; marks the caller as the agent"}},
-		Response:    schema.Answer{}, Returns: "the answer", Also: map[int]string{204: "no answer yet; the header Hookback-Expires-In has the time left, in seconds, or never"},
+		Query: []Param{
+			{"wait", "seconds to wait for an answer, at most 60; default 0"},
+			{"rejected", "the result by which the agent rejected the answer, mismatch or untrusted as in an Ack; requires the secret"},
+		},
+		Headers:  []Param{{schema.SecretHeader, "requestSecret of the question; marks the caller as the agent"}},
+		Response: schema.Answer{}, Returns: "the answer", Also: map[int]string{204: "the rejection was noted; or there is no answer yet, and the header Hookback-Expires-In has the time left, in seconds, or never"},
 		Errors:   []error{schema.ErrForbidden, schema.ErrNoQuestion, schema.ErrExpired},
 		Examples: Examples{Response: []string{"v2.Answer.edited", "v2.Answer.timeout", "v2.Answer.voted"}},
 	},

@@ -61,7 +61,8 @@ type Question struct {
 	answer   []byte
 	// Withdrawal is the body of the cancel that ended the question.
 	Withdrawal schema.Cancel
-	Pulls      int // number of pulls that returned the answer
+	Pulls      int    // number of pulls that returned the answer
+	Rejected   string // the result by which the agent rejected the answer that it pulled
 }
 
 // Start listens on a loopback port. After Stop it uses the same port again.
@@ -253,6 +254,13 @@ func (h *Hub) pull(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		writeProblem(w, err)
+		return
+	}
+	if rejected := r.URL.Query().Get("rejected"); rejected != "" {
+		h.mu.Lock()
+		q.Rejected = rejected
+		h.mu.Unlock()
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	seconds, _ := strconv.ParseFloat(r.URL.Query().Get("wait"), 64)

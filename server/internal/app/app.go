@@ -156,11 +156,11 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: a.feed,
 		PendingLimits: pendingLimits(a.cfg.MaxPending),
-		Redactor:      redactor, DialPolicy: dialPolicy, Processes: peer.Processes{},
+		Redactor:      redactor, DialPolicy: dialPolicy, Address: a.publicURL(), Processes: peer.Processes{},
 		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Defaults: defaults, FreezeWriter: a.freezeWriter(), Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.dispatcher = delivery.New(delivery.Config{
-		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Clock: a.cfg.Clock, Log: a.log,
+		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Address: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.presence = new(stream.Presence)
 	a.notifier = notify.New(notify.Config{

@@ -131,6 +131,7 @@ func TestSendV2(t *testing.T) {
 		"no result": {acknowledge("-"), schema.Acked, false},
 		"too late":  {acknowledge(schema.AckTooLate), schema.TooLate, false},
 		"mismatch":  {acknowledge(schema.AckMismatch), schema.Refused, false},
+		"untrusted": {acknowledge(schema.AckUntrusted), schema.Refused, false},
 		"ack, then disconnect": {func(p *peerConn) {
 			p.upgrade()
 			_, payload, _ := p.read()
@@ -169,7 +170,7 @@ func TestSendV2(t *testing.T) {
 			if name == "silent" {
 				d.timeouts.ack = 50 * time.Millisecond
 			}
-			d.timeouts.close = 100 * time.Millisecond
+			d.timeouts.close, d.Address = 100*time.Millisecond, "http://hub.example:4000"
 			h.startDispatcher(d)
 			id := h.addAnswered(store.NewQuestion{URL: l.url(), Protocol: 2}, "")
 			st, q := h.waitForDelivery(id, hasAttempts(1))
@@ -177,6 +178,8 @@ func TestSendV2(t *testing.T) {
 			require.Equal(t, c.retry, st.Delivery.NextAttemptAt > 0)
 			require.Equal(t, c.retry, !q.Delivery.Due.IsZero())
 			require.False(t, q.Delivery.Sent)
+			require.Equal(t, name == "untrusted", strings.HasSuffix(st.Delivery.LastError,
+				"because it trusts another hub; if this hub replaced that one, run on the agent's machine: hookback trust http://hub.example:4000"))
 			if _, frames := l.counts(); frames > 0 {
 				require.Equal(t, q.Delivery.AnswerID, l.answer(0).AnswerID)
 				require.Equal(t, 1, l.answer(0).Attempt)

@@ -51,6 +51,7 @@ type Config struct {
 	Feed       *feed.Feed
 	Hub        Hub
 	DialPolicy *DialPolicy
+	Address    string // of the hub for programs
 
 	Clock   func() time.Time // default time.Now
 	Log     *slog.Logger     // default: discard

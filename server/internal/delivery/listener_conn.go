@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -30,6 +31,7 @@ type listenerConn struct {
 	host string
 
 	answerID string          // acknowledgements of other answers are ignored
+	hub      string          // Config.Address
 	acks     chan schema.Ack // the first acknowledgement
 	done     chan struct{}   // closed when reading has ended; err is set before
 	err      error
@@ -55,7 +57,7 @@ func (d *Dispatcher) dial(ctx context.Context, to target, q *store.Question) (*l
 		return nil, d.dialFailure(err, resp, to)
 	}
 	conn := &listenerConn{
-		ws: ws, raw: handshake.conn, host: to.hostPort(), answerID: answerID(q),
+		ws: ws, raw: handshake.conn, host: to.hostPort(), hub: d.Address, answerID: answerID(q),
 		acks: make(chan schema.Ack, 1), done: make(chan struct{}),
 	}
 	ws.SetReadLimit(maxReplyBytes)
@@ -225,7 +227,7 @@ func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts, wri
 	defer timer.Stop()
 	select {
 	case ack := <-c.acks:
-		return resultOfAck(ack, c.host), nil
+		return c.resultOf(ack), nil
 	case <-ctx.Done():
 		return attemptResult{}, ctx.Err()
 	case <-timer.C:
@@ -235,20 +237,20 @@ func (c *listenerConn) sendV2(ctx context.Context, frame []byte, t timeouts, wri
 	}
 	select { // it may have acknowledged and closed immediately
 	case ack := <-c.acks:
-		return resultOfAck(ack, c.host), nil
+		return c.resultOf(ack), nil
 	default:
 		result.problem = "the answer was sent, but " + c.describeClose() + " and did not acknowledge it"
 		return result, ctx.Err() // ctx ending during the write also ends the connection
 	}
 }
 
-func resultOfAck(ack schema.Ack, host string) attemptResult {
+func (c *listenerConn) resultOf(ack schema.Ack) attemptResult {
 	switch ack.Result {
 	case "", schema.AckAccepted, schema.AckDuplicate:
 		return attemptResult{state: schema.Acked}
 	case schema.AckTooLate:
 		return attemptResult{state: schema.TooLate, problem: "the agent had stopped waiting"}
 	default:
-		return attemptResult{state: schema.Refused, problem: "the agent at " + host + " rejected the answer because it belongs to another question"}
+		return attemptResult{state: schema.Refused, problem: "the agent at " + c.host + " " + question.Rejection(ack.Result, c.hub)}
 	}
 }

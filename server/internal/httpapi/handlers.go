@@ -339,6 +339,15 @@ func (s *Server) pull(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if rejected := c.Query("rejected"); rejected != "" {
+		if rejected != schema.AckMismatch && rejected != schema.AckUntrusted {
+			return &schema.FieldError{Field: "rejected", Detail: "must be mismatch or untrusted"}
+		}
+		if err := s.Hub.RejectAnswer(c.UserContext(), id, c.Get(schema.SecretHeader), strings.Clone(rejected)); err != nil {
+			return err
+		}
+		return c.SendStatus(fiber.StatusNoContent)
+	}
 	var expires time.Time
 	ctx, cancel := s.longPollContext(c, wait)
 	defer cancel()

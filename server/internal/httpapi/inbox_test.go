@@ -341,6 +341,35 @@ func TestQuestion_ExtendAndReportExecution(t *testing.T) {
 	require.Equal(t, 409, resp.StatusCode, string(b))
 }
 
+// An agent that pulls an answer and does not trust its hub reports that in another pull.
+func TestPull_RejectedAnswerIsNotDelivered(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	question := r.post(event(1, permission))
+	response := schema.At(schema.PathResponse, question.ID)
+	secret := []string{schema.SecretHeader, question.RequestSecret}
+	resp, b := r.do("GET", response+"?rejected=untrusted", "", secret...)
+	require.Equal(t, 204, resp.StatusCode, string(b))
+	require.Nil(t, r.event(question.ID).HumanInTheLoopStatus.Delivery, "there is no answer yet")
+	r.respond(question.ID)
+	resp, b = r.do("GET", response, "", secret...)
+	require.Equal(t, 200, resp.StatusCode, string(b))
+	require.Equal(t, schema.Pulled, r.event(question.ID).HumanInTheLoopStatus.Delivery.State)
+	for query, status := range map[string]int{"?rejected=accepted": 400, "?rejected=untrusted": 403} {
+		resp, b = r.do("GET", response+query, "", schema.SecretHeader, "guessed")
+		require.Equal(t, status, resp.StatusCode, string(b))
+	}
+	resp, b = r.do("GET", response+"?rejected=untrusted", "", secret...)
+	require.Equal(t, 204, resp.StatusCode, string(b))
+	delivery := r.event(question.ID).HumanInTheLoopStatus.Delivery
+	require.Equal(t, schema.Refused, delivery.State)
+	require.Contains(t, delivery.LastError, "the agent rejected the answer because it trusts another hub")
+	require.Contains(t, delivery.LastError, "hookback trust")
+	resp, _ = r.do("GET", response, "", secret...)
+	require.Equal(t, 200, resp.StatusCode)
+	require.Equal(t, schema.Pulled, r.event(question.ID).HumanInTheLoopStatus.Delivery.State, "it trusts the hub now")
+}
+
 // TestCancel_NeedsRecipientOrAdmin: of a question to one person, that person, the owner and an
 // admin may cancel it. Another operator and a viewer may not.
 func TestCancel_NeedsRecipientOrAdmin(t *testing.T) {

@@ -55,6 +55,8 @@ type Config struct {
 	Redactor *redact.Redactor
 	// DialPolicy is the SSRF protection of callbacks. Nil allows every URL.
 	DialPolicy DialPolicy
+	// Address is that of this hub for programs, such as http://127.0.0.1:4000.
+	Address string
 	// NudgeAfter is the interval of reminders for a question without a deadline, sent
 	// at most three times. 0 sends none. Questions with a deadline set their own
 	// interval.

@@ -73,6 +73,15 @@ func (h *Hub) Pull(ctx context.Context, id schema.EventID, p PullOptions) ([]byt
 	}
 }
 
+// RejectAnswer records that the agent fetched the answer to its question and did not accept it. result is
+// that of a schema.Ack.
+func (h *Hub) RejectAnswer(ctx context.Context, id schema.EventID, secret, result string) error {
+	_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
+		return s.MarkRejected(secret, result, h.Address)
+	})
+	return err
+}
+
 func (h *Hub) pulledAnswer(ctx context.Context, s *question.Snapshot, p PullOptions) ([]byte, error) {
 	if s.Status.Outcome == schema.Withdrawn {
 		return nil, question.SettledError(&s.Status)

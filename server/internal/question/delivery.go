@@ -115,6 +115,32 @@ func (s *Snapshot) MarkPulled(now time.Time) (*store.Change, error) {
 	return s.markPulled(schema.Pulled, now)
 }
 
+// MarkRejected records that the agent fetched its answer and did not accept it; result is that of an
+// Ack. hub is the address of the hub for programs.
+func (s *Snapshot) MarkRejected(secret, result, hub string) (*store.Change, error) {
+	if err := s.CheckSecret(schema.SecretHeader, secret); err != nil {
+		return nil, err
+	}
+	d := s.Status.Delivery
+	if d == nil || s.Delivery == nil || d.State == schema.Acked || d.State == schema.Refused {
+		return nil, nil
+	}
+	delivery := *s.Delivery
+	delivery.State, delivery.Due = schema.Refused, time.Time{}
+	return s.deliveryChange(&delivery, schema.Delivery{
+		State: schema.Refused, Attempts: d.Attempts, LastError: "the agent " + Rejection(result, hub), HandledAt: d.HandledAt,
+	})
+}
+
+// Rejection states why an agent did not accept an answer, by the result of its Ack, and the remedy. hub
+// is the address of the hub for programs.
+func Rejection(result, hub string) string {
+	if result == schema.AckUntrusted {
+		return "rejected the answer because it trusts another hub; if this hub replaced that one, run on the agent's machine: hookback trust " + hub
+	}
+	return "rejected the answer because it belongs to another question or does not fit this one"
+}
+
 func (s *Snapshot) markPulled(state schema.DeliveryState, now time.Time) (*store.Change, error) {
 	delivery := *s.Delivery
 	delivery.State = state

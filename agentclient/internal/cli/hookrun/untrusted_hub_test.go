@@ -94,6 +94,24 @@ func checkUntrustedHub(t *testing.T, attacker *clitest.AttackingHub, c sampleCal
 	require.NotContains(t, h.readLog(), "panic")
 }
 
+// The person sees in hook.log why an approval did nothing, and the command that mends it.
+func TestHook_LogsRejectedAnswer(t *testing.T) {
+	t.Parallel()
+	attacker := clitest.StartAttackingHub(t, &fakehub.Hub{Key: fakehub.NewKey()})
+	attacker.ApproveAll(t)
+	home := t.TempDir()
+	clitest.PinHub(t, home, clitest.TrustedHub.PinLineFor("http://127.0.0.1:4000"))
+	input, err := os.ReadFile("../../../hook/testdata/claude-code-PermissionRequest-Bash.json")
+	require.NoError(t, err)
+	var out, stderr bytes.Buffer
+	env := func(name string) string { return map[string]string{"HOOKBACK_URL": attacker.URL(), "HOME": home}[name] }
+	h := newHookRun(env, cli.Streams{In: bytes.NewReader(input), Out: &out, Err: &stderr})
+	require.Zero(t, h.run(t.Context(), []string{"claude-code"}))
+	require.NotContains(t, out.String(), "allow")
+	require.Contains(t, h.readLog(), "hook claude-code: an answer was rejected: The answer is signed by an unknown key (")
+	require.Contains(t, h.readLog(), "If you replaced the hub, run: hookback trust "+attacker.URL())
+}
+
 // readLog returns the hook log.
 func (h *hookRun) readLog() string {
 	text, _ := os.ReadFile(h.log.file)

@@ -82,6 +82,7 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 	case d.Outcome == agentclient.Unreachable:
 		return h.fallbackVerdict(c, hd, noHub, h.noHubText())
 	case d.Outcome == agentclient.Malformed:
+		h.logf("an answer was rejected: %s", cmp.Or(d.Reason, "it does not match the question"))
 		return h.fallbackVerdict(c, hd, malformedAnswer, cmp.Or(d.Reason, "The hub sent an answer that does not match the question. Nothing was approved."))
 	case d.Outcome == schema.Timeout:
 		return h.timeoutVerdict(c, hd)

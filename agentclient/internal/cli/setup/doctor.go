@@ -152,7 +152,7 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 	if usable {
 		d.compareWithProven(agent, version)
 	}
-	d.examineUnknownEvents(agent)
+	d.examineLog(agent)
 	if len(installed) > 1 {
 		d.warn(agent, "hookback uninstall --scope "+string(installed[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
 			abbreviateHome(d.machine.Home, installed[0].File), abbreviateHome(d.machine.Home, installed[1].File))
@@ -182,26 +182,45 @@ func (d *doctor) compareWithProven(agent, version string) {
 	}
 }
 
-// unknownEventLine matches the hook log's entry about an event that the adapter does not know.
-var unknownEventLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(\S+) hook (\S+): .* sent an unknown event ("[^"\n]*")`)
-})
+// Entries of the hook log: an event that the adapter does not know, and an answer of a hub that the
+// account does not trust.
+var unknownEventLine, rejectedLine = logLine(`.* sent an unknown event ("[^"\n]*")`), logLine(`an answer was rejected: .* run: (hookback trust \S+)`)
 
-// examineUnknownEvents warns if the agent sends a tool call under an event that Hookback does
-// not know, by the newest entry in the hook log.
-func (d *doctor) examineUnknownEvents(agent string) {
+func logLine(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(\S+) hook (\S+): ` + text) })
+}
+
+// newestEntry returns the time and the detail of the agent's newest entry of one kind in the hook log.
+func (d *doctor) newestEntry(agent string, line *regexp.Regexp) (at time.Time, detail string) {
 	text, err := os.ReadFile(cli.HookLogFile(d.env))
 	if err != nil {
-		return // no hook had anything to log
+		return at, "" // no hook had anything to log
 	}
-	for _, entry := range slices.Backward(unknownEventLine().FindAllStringSubmatch(string(text), -1)) {
-		at, err := time.Parse(time.RFC3339, entry[1])
-		if entry[2] == agent && err == nil {
-			d.warn(agent, "update hookback, then hookback install --agent "+agent,
-				"%s ago it sent the unknown event %s with a tool call; the policy applies, but an approval cannot skip the agent's own prompt", formatAge(time.Since(at)), entry[3])
+	for _, entry := range slices.Backward(line.FindAllStringSubmatch(string(text), -1)) {
+		if at, err = time.Parse(time.RFC3339, entry[1]); entry[2] == agent && err == nil {
+			return at, entry[3]
+		}
+	}
+	return time.Time{}, ""
+}
+
+// examineLog warns if the agent sends a tool call under an event that Hookback does not know, or if it
+// rejected an answer since the trusted hubs changed.
+func (d *doctor) examineLog(agent string) {
+	if at, event := d.newestEntry(agent, unknownEventLine()); event != "" {
+		d.warn(agent, "update hookback, then hookback install --agent "+agent,
+			"%s ago it sent the unknown event %s with a tool call; the policy applies, but an approval cannot skip the agent's own prompt", formatAge(time.Since(at)), event)
+	}
+	at, remedy := d.newestEntry(agent, rejectedLine())
+	if remedy == "" {
+		return
+	}
+	if trust, err := agentclient.LoadTrust(d.Options()); err == nil {
+		if info, err := os.Stat(trust.File()); err == nil && info.ModTime().After(at) {
 			return
 		}
 	}
+	d.warn(agent, remedy+", if you replaced the hub", "%s ago it rejected an answer, because this account trusts another hub", formatAge(time.Since(at)))
 }
 
 // examineSettings checks one settings file and reports whether its hooks can run.

@@ -56,14 +56,40 @@ func TestDoctor_WarnsOfUnknownEvent(t *testing.T) {
 	home := t.TempDir()
 	env := func(name string) string { return map[string]string{"HOME": home}[name] }
 	d := &doctor{Flags: cli.NewBareFlags("doctor", doctorHelp), env: env}
-	d.examineUnknownEvents("cline")
+	d.examineLog("cline")
 	require.Empty(t, d.findings, "no log")
 	log := cli.HookLogFile(env)
 	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
 	require.NoError(t, os.WriteFile(log, []byte(time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+` hook cline: Cline sent an unknown event "tool_call2" with a tool call; it is`+"\n"), 0o600))
-	d.examineUnknownEvents("codex")
+	d.examineLog("codex")
 	require.Empty(t, d.findings)
-	d.examineUnknownEvents("cline")
+	d.examineLog("cline")
 	require.Len(t, d.findings, 1)
 	require.Contains(t, d.findings[0].Text, `it sent the unknown event "tool_call2"`)
+}
+
+// A hook whose agent has another HOOKBACK_URL than doctor may trust another hub than the one that answers it.
+func TestDoctor_WarnsOfRejectedAnswer(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	env := func(name string) string { return map[string]string{"HOME": home}[name] }
+	d := &doctor{Flags: cli.NewBareFlags("doctor", doctorHelp), env: env}
+	d.AddHubFlags(env)
+	known := filepath.Join(home, "known_hubs")
+	d.KnownHubs = known
+	require.NoError(t, os.WriteFile(known, []byte(clitest.TrustedHub.PinLineFor("http://127.0.0.1:4000")+"\n"), 0o600))
+	log := cli.HookLogFile(env)
+	require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o700))
+	at := time.Now().Add(-time.Hour)
+	require.NoError(t, os.WriteFile(log, []byte(at.UTC().Format(time.RFC3339)+` hook codex: an answer was rejected: The answer is signed by an unknown key (x). `+
+		"This account trusts hub y. Nothing was approved. If you replaced the hub, run: hookback trust http://127.0.0.1:4010\n"), 0o600))
+	d.examineLog("codex")
+	require.Empty(t, d.findings, "the trusted hubs changed since then")
+	require.NoError(t, os.Chtimes(known, at, at.Add(-time.Minute)))
+	d.examineLog("cline")
+	require.Empty(t, d.findings)
+	d.examineLog("codex")
+	require.Len(t, d.findings, 1)
+	require.Equal(t, "1 h ago it rejected an answer, because this account trusts another hub", d.findings[0].Text)
+	require.Equal(t, "hookback trust http://127.0.0.1:4010, if you replaced the hub", d.findings[0].Remedy)
 }

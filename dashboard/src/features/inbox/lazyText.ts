@@ -145,7 +145,7 @@ export const lazyInboxText = {
     unconfirmed: (cause: string) =>
       `The answer was sent, but the agent did not confirm it${cause}. It may or may not have arrived: check what the agent does next.`,
     refused: (cause: string) =>
-      `Its listener refused the answer${cause}. The answer is kept here; copy it and tell the agent yourself.`,
+      `The agent refused the answer${cause}. The answer is kept here; copy it and tell the agent yourself.`,
     refusing: (cause: string, left: string, attempts: string) =>
       `Its listener refuses the answer${cause}. The answer is kept; next attempt in ${left}, after ${attempts}.`,
     retrying: (cause: string, left: string, attempts: string) =>

@@ -100,6 +100,9 @@ export const v2AckPlain = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d
 export const v2AckTooLate = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"too_late"} satisfies Ack
 
 // prettier-ignore
+export const v2AckUntrusted = {"type":"ack","answerId":"0193c5f8-9a11-7b02-8c55-2a9d4e6f7081","result":"untrusted"} satisfies Ack
+
+// prettier-ignore
 export const v2AgentApprovalApproved = {"approvalId":"17","approved":true} satisfies AgentApproval
 
 // prettier-ignore

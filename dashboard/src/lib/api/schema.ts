@@ -15,9 +15,10 @@ export interface Ack {
   answerId: string
   /**
    * Result is absent or accepted if the answer was taken, duplicate if it was already known, too_late if
-   * nothing waits for it any more, and mismatch if it belongs to a different question.
+   * nothing waits for it any more, mismatch if it belongs to a different question or does not fit its own,
+   * and untrusted if no hub that the agent trusts has signed it.
    */
-  result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch'
+  result?: 'accepted' | 'duplicate' | 'too_late' | 'mismatch' | 'untrusted'
 }
 
 /** AgentApproval is the body of POST /api/agent/approve: approved, or the same as decision_type. */
