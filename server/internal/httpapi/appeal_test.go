@@ -116,6 +116,42 @@ func TestAppeal_TimeoutIsShortWithoutNotifications(t *testing.T) {
 		schema.Millis((2 * time.Minute).Milliseconds()))
 }
 
+// Most people answer on their own machine without a sign-in. Their reason reaches the model as that of any
+// other denial does, without a name, unless the hub has been locked in the meantime.
+func TestAppeal_ReasonReachesModelWithoutSignIn(t *testing.T) {
+	t.Parallel()
+	for name, locks := range map[string]bool{"open": false, "locked later": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			ada := r.openHubOwner("ada")
+			r.postHookEvent("SessionStart", "{}")
+			id := r.post(appealFor("s1", "rm -rf build")).ID
+			body := `{"permission":false,"reason":"Use make clean.","respondedBy":{"name":"ada"}}`
+			resp, b := r.do("POST", schema.At(schema.PathRespond, id), body, "Content-Type", "application/json")
+			require.Equal(t, 200, resp.StatusCode, string(b))
+			require.Len(t, r.messages(), 1)
+			if locks {
+				r.expectOK(nil, "POST "+schema.PathLock, `{"locked":true}`, ada.headers()...)
+			}
+			made := r.newAgentToken(ada, "agent")
+			resp, b = r.do("POST", schema.PathEvents, `{"source_app":"demo","session_id":"s1","hook_event_type":"PreToolUse","agent":"claude-code","payload":{}}`,
+				"Content-Type", "application/json", "Authorization", "Bearer "+made.Secret,
+				control.PreferHeader, control.MinimalReturn, control.AcceptsHeader, control.AcceptMessage)
+			require.Equal(t, 200, resp.StatusCode, string(b))
+			if locks {
+				require.NotContains(t, string(b), "make clean")
+				return
+			}
+			var receipt control.EventReceipt
+			require.NoError(t, json.Unmarshal(b, &receipt))
+			require.Len(t, receipt.Directive.Messages, 1)
+			require.Equal(t, "Message from local user, sent through Hookback. It is not an approval: About the refused call: Use make clean.",
+				receipt.Directive.Messages[0].PromptText())
+		})
+	}
+}
+
 // The hook of a refused call can't tell the model why, so a reason becomes a message, if the person
 // may send one.
 func TestAppeal_ReasonForRefusalBecomesMessage(t *testing.T) {
@@ -128,7 +164,7 @@ func TestAppeal_ReasonForRefusalBecomesMessage(t *testing.T) {
 		resp, b := r.do("POST", schema.At(schema.PathRespond, id), body, append(headers, "Content-Type", "application/json")...)
 		require.Equal(t, 200, resp.StatusCode, string(b))
 	}
-	deny(`{"permission":false,"reason":"anonymous"}`)
+	deny(`{"permission":false}`)
 	deny(`{"permission":false}`, ada.headers()...)
 	require.Empty(t, r.messages())
 	deny(`{"permission":false,"reason":"Use make clean."}`, ada.headers()...)

@@ -28,25 +28,35 @@ func (h *Hub) Opened(id schema.EventID) {
 }
 
 // sendReason sends the reason for keeping a call refused to the session, once the answer is final: a
-// hook can't tell the model why. The answer stands even if its author may not send messages or the
-// session can't have any.
+// hook can't tell the model why. A reason without a sign-in reaches the model, as that of any denial
+// does, and carries no name. The answer stands even if its author may not send messages or the session
+// can't have any.
 func (h *Hub) sendReason(ctx context.Context, e *store.Event) {
 	if !question.IsAppeal(e) {
 		return
 	}
 	var st schema.Status
-	if json.Unmarshal(e.Status, &st) != nil || st.Outcome != schema.Deny ||
-		st.RespondedBy == nil || !st.RespondedBy.Verified || st.Reason == "" {
+	if json.Unmarshal(e.Status, &st) != nil || st.Outcome != schema.Deny || st.RespondedBy == nil || st.Reason == "" ||
+		st.Source != schema.ByHuman && st.Source != schema.ByQuorum {
 		return
 	}
-	identity, _ := h.People.IdentityOf(st.RespondedBy.Name, st.RespondedBy.Via)
 	text := []rune("About the refused call: " + st.Reason)
 	text = text[:min(len(text), control.MaxMessageText)]
 	d := control.MessageDraft{SourceApp: e.App, SessionID: e.Session, Text: string(text), AgentID: question.HookFactsOf(e).AgentID}
 	key := "appeal/" + strconv.FormatInt(int64(e.ID), 10)
-	if _, err := h.SendMessage(context.WithoutCancel(ctx), d, key, Caller{Identity: identity}); err != nil {
+	if err := h.sendReasonOf(context.WithoutCancel(ctx), st.RespondedBy, d, key); err != nil {
 		h.Log.Info("the reason for a refusal was not sent to the session", "id", e.ID, "err", err)
 	}
+}
+
+func (h *Hub) sendReasonOf(ctx context.Context, by *schema.Responder, d control.MessageDraft, key string) error {
+	if !by.Verified {
+		_, err := h.storeMessage(ctx, d, key, store.LocalName)
+		return err
+	}
+	identity, _ := h.People.IdentityOf(by.Name, by.Via)
+	_, err := h.SendMessage(ctx, d, key, Caller{Identity: identity})
+	return err
 }
 
 // appealAudience returns the open pages and the notifications that can show an appeal of the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -26,6 +27,11 @@ func (h *Hub) SendMessage(ctx context.Context, d control.MessageDraft, key strin
 	if len(key) > schema.MaxName {
 		return nil, &schema.FieldError{Field: control.IdempotencyHeader, Detail: "is longer than 1024 bytes"}
 	}
+	return h.storeMessage(ctx, d, key, caller.Identity.Name)
+}
+
+// storeMessage stores a message from a person, or from store.LocalName.
+func (h *Hub) storeMessage(ctx context.Context, d control.MessageDraft, key, from string) ([]byte, error) {
 	d.Text = h.redactText(d.Text)
 	d, err := d.Clean()
 	if err != nil {
@@ -35,7 +41,7 @@ func (h *Hub) SendMessage(ctx context.Context, d control.MessageDraft, key strin
 	if err := h.requireReceiver(ctx, session); err != nil {
 		return nil, err
 	}
-	m, isNew, err := h.Store.CreateMessage(ctx, store.MessageDraft{MessageDraft: d, From: caller.Identity.Name, SentAt: h.Clock(), Key: key})
+	m, isNew, err := h.Store.CreateMessage(ctx, store.MessageDraft{MessageDraft: d, From: from, SentAt: h.Clock(), Key: key})
 	if errors.Is(err, store.ErrManyWaiting) {
 		err = &schema.HintError{
 			Err:  fmt.Errorf("%w: %d messages wait for this session", schema.ErrTooMany, control.MaxWaitingMessages),
@@ -154,8 +160,11 @@ func (h *Hub) messagesChanged(key store.SessionKey) {
 
 // canSendMessage reports whether a person may still send a message that was sent at that time.
 func (h *Hub) canSendMessage(from string, sentAt schema.Millis) bool {
-	if h.People == nil {
+	switch {
+	case h.People == nil:
 		return true
+	case from == store.LocalName: // the reason of an answer without a sign-in
+		return h.People.Check(schema.AccessDecide, auth.Identity{}) == nil
 	}
 	identity, known := h.People.IdentityOf(from, "message")
 	created, _ := h.People.CreatedAt(from)
