@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/agentclient/internal/transport"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -204,10 +204,10 @@ func ParseHubs(list string) ([]string, error) { return transport.Addresses(nil, 
 
 func workingDirName() string {
 	dir, err := os.Getwd()
-	if name := filepath.Base(dir); err == nil && name != string(filepath.Separator) {
-		return name
+	if err != nil {
+		return "agent"
 	}
-	return "agent"
+	return cmp.Or(project.Name(schema.MaxName, project.Main(dir)), "agent")
 }
 
 // Send stores one event in the hub and returns it with the id that the hub assigned.

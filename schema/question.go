@@ -186,6 +186,7 @@ type Option struct {
 type Context struct {
 	Why         string   `json:"why,omitempty"`
 	Cwd         string   `json:"cwd,omitempty"`
+	Project     string   `json:"project,omitempty"` // cwd in the main working tree, if it is in a linked git worktree
 	Branch      string   `json:"branch,omitempty"`
 	Commit      string   `json:"commit,omitempty"` // Git commit that the call works on, 40 or 64 hex digits; people see it whole
 	Diff        string   `json:"diff,omitempty"`

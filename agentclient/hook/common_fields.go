@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -23,7 +23,7 @@ func (in Input) newCall(agent string, limit time.Duration) (object, Call, error)
 		return nil, Call{}, err
 	}
 	e := schema.Event{Agent: agent, Payload: p.payload, PayloadSanitized: p.sanitized}
-	return p.members, Call{Event: e, Unreadable: p.unreadable, Limit: limit}, nil
+	return p.members, Call{Event: e, Unreadable: p.unreadable, Limit: limit, mainDir: in.MainDir}, nil
 }
 
 // setOrigin sets the fields that every event has: the event type by Claude Code's
@@ -35,7 +35,12 @@ func (c *Call) setOrigin(event, session string, dirs ...string) error {
 		return fmt.Errorf("%w: no event name", ErrInput)
 	}
 	c.Event.HookEventType = clip(event, schema.MaxName)
-	c.Event.SourceApp = cmp.Or(textform.ProjectName(schema.MaxName, dirs...), c.Event.Agent)
+	for i := range dirs {
+		if c.mainDir != nil {
+			dirs[i] = c.mainDir(dirs[i])
+		}
+	}
+	c.Event.SourceApp = cmp.Or(project.Name(schema.MaxName, dirs...), c.Event.Agent)
 	// An event without a session is rejected by the hub, and its call would run unchecked.
 	c.Event.SessionID = cmp.Or(clip(session, schema.MaxName), clip(c.Event.Agent+" in "+c.Event.SourceApp, schema.MaxName))
 	return nil

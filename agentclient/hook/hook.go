@@ -45,6 +45,10 @@ type Input struct {
 	// file is "". It returns "" if there is none. A nil func can't read files.
 	Plan func(file, transcript string) string
 
+	// MainDir returns the directory of the project for one in a git worktree, and any other directory
+	// unchanged. A nil func means that all are unchanged.
+	MainDir func(dir string) string
+
 	parsed *parsedInput // set by Parsed
 }
 
@@ -91,6 +95,7 @@ type Call struct {
 	// call without a result, so it is taken for a call that is about to run. Otherwise "".
 	UnknownEvent string
 
+	mainDir      func(dir string) string
 	mcpServer    string // the agent's own name of the tool's MCP server, if it states it
 	args         object // decoded Tool.Arguments, nil if they are no object
 	adapterState any    // additional state for the adapter's Render

@@ -20,7 +20,7 @@ func ruleCall(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) *rule
 		HasFindings:  len(st.Findings) > 0, PolicyAsked: isAskedByPolicy(e),
 	}
 	call, ok := question.CallOf(e, q)
-	c.Agent, c.Tool, c.Arguments, c.Cwd = call.Agent, call.Name, call.Arguments, call.Cwd
+	c.Agent, c.Tool, c.Arguments, c.Cwd, c.Project = call.Agent, call.Name, call.Arguments, call.Cwd, call.Project
 	if ok {
 		c.Hash = call.Hash()
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 )
@@ -292,12 +293,7 @@ func (r *run) list(files *sessionFiles, in *history.ImportedSession) {
 
 // projectName returns the name of the application as the hooks of Claude Code derive it.
 func projectName(cwd string) string {
-	dir := strings.TrimRight(cwd, `/\`)
-	name := strings.TrimSpace(dir[strings.LastIndexAny(dir, `/\`)+1:])
-	if name == "" || strings.HasSuffix(name, ":") {
-		return agentName
-	}
-	return clip(name, schema.MaxName)
+	return cmp.Or(project.Name(schema.MaxName, project.Main(cwd)), agentName)
 }
 
 // clip returns text on one line, at most about n bytes of it.

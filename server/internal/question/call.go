@@ -23,6 +23,7 @@ type Call struct {
 	Name      string
 	Arguments json.RawMessage
 	Cwd       string
+	Project   string // Cwd in the main working tree, if it is in a git worktree
 	// IsAmbiguous is set if the payload names the tool, the arguments or the directory more than once,
 	// and nothing but the payload names the call.
 	IsAmbiguous bool
@@ -48,7 +49,7 @@ func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c Call, ok bool) {
 		c.Name, c.Arguments, c.IsAmbiguous = stated.Name, stated.Arguments, false
 	}
 	if q.Context != nil && q.Context.Cwd != "" {
-		c.Cwd = q.Context.Cwd
+		c.Cwd, c.Project = q.Context.Cwd, q.Context.Project
 	}
 	c.Agent = call.KnownAgent(HookFactsOf(e).Agent)
 	return c, c.Name != "" && (len(c.Arguments) > 0 || q.ToolCall != nil)

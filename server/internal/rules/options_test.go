@@ -95,6 +95,40 @@ func TestMatch_OptionCalls(t *testing.T) {
 	}
 }
 
+// A rule for a project covers its git worktrees, and one that is made there is for the project. The directory
+// that a call itself names counts, not the agent's.
+func TestRule_ForProjectCoversItsWorktrees(t *testing.T) {
+	t.Parallel()
+	inTree := func(cwd, arguments string) *rules.Call {
+		c := call("Bash", arguments)
+		c.Cwd, c.Project = cwd, strings.Replace(cwd, "/home/dev/fix-1", "/home/dev/shop", 1)
+		return c
+	}
+	const ls = `{"command":"ls"}`
+	fromTree, err := rules.Compile(draft("deny", schema.ScopeTool, "project"), inTree("/home/dev/fix-1", ls), "ada", now)
+	require.NoError(t, err)
+	require.Equal(t, "/home/dev/shop", fromTree.Cwd)
+	fromShop, err := rules.Compile(draft("deny", schema.ScopeTool, "project"), call("Bash", ls), "ada", now)
+	require.NoError(t, err)
+	below := *fromShop
+	below.Cwd = "/home/dev/shop/web"
+	for _, c := range []struct {
+		call        *rules.Call
+		shop, inWeb bool
+	}{
+		{call("Bash", ls), true, false},
+		{inTree("/home/dev/fix-1", ls), true, false},
+		{inTree("/home/dev/fix-1/web", ls), true, true},
+		{inTree("/home/dev/fix-1", `{"command":"ls","workdir":"/home/dev/fix-1/web"}`), true, true},
+		{inTree("/home/dev/fix-1", `{"command":"ls","workdir":"/etc"}`), false, false},
+		{inTree("/home/dev/other", ls), false, false},
+	} {
+		require.Equal(t, c.shop, rules.Match(fromTree, c.call), "%s %s", c.call.Cwd, c.call.Arguments)
+		require.Equal(t, c.shop, rules.Match(fromShop, c.call), "%s %s", c.call.Cwd, c.call.Arguments)
+		require.Equal(t, c.inWeb, rules.Match(&below, c.call), "%s %s", c.call.Cwd, c.call.Arguments)
+	}
+}
+
 func TestCompile_KeepsOptionsOfSourceCall(t *testing.T) {
 	t.Parallel()
 	const source = "npm test --bail -t unit"

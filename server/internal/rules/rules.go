@@ -33,6 +33,7 @@ type Call struct {
 	Arguments json.RawMessage
 	Hash      []byte // identifies tool and arguments; nil: not about a call
 	Cwd       string // as reported by the agent; empty: unknown
+	Project   string // Cwd in the main working tree, if it is in a git worktree
 
 	App, Session string
 
@@ -69,6 +70,16 @@ func (c *Call) decodeArguments() {
 	if args := c.reading.Root(); args.Kind() == call.ObjectKind && jsontext.Value(c.Arguments).IsValid() {
 		c.args = args
 	}
+}
+
+// mainDir returns the place of the call's directory in the main working tree, or "" if it is in no git
+// worktree. The arguments can name another directory than the agent's.
+func (c *Call) mainDir() string {
+	tree, main := cleanDir(c.Cwd), cleanDir(c.Project)
+	if tree == "" || main == "" || !isWithin(c.workingDir, tree) {
+		return ""
+	}
+	return path.Join(main, strings.TrimPrefix(c.workingDir, tree))
 }
 
 // cleanDir returns an absolute directory with slashes, or "" for another one.

@@ -194,7 +194,7 @@ func (r *compiledRule) evaluate(c *Call) policy.Verdict {
 		if c.workingDir == "" {
 			return policy.Indeterminate
 		}
-		if !isWithin(c.workingDir, r.Cwd) {
+		if !isWithin(c.workingDir, r.Cwd) && !isWithin(c.mainDir(), r.Cwd) {
 			return policy.NoMatch
 		}
 	}

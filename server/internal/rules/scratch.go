@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -37,12 +38,13 @@ func Samples(d *schema.RuleDraft) iter.Seq[*Call] {
 	}
 }
 
-// projectDir returns the directory of a rule for a project: of a sample, the one in its draft.
+// projectDir returns the directory of a rule for a project: of a sample, the one in its draft. A rule
+// from a git worktree is for the project.
 func (c *Call) projectDir() string {
 	if c.IsSample {
 		return cleanDir(c.Cwd)
 	}
-	return c.workingDir
+	return cmp.Or(c.mainDir(), c.workingDir)
 }
 
 // sampleArguments returns arguments with the values of all conditions. Where several conditions are about one

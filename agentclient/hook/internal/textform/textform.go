@@ -49,21 +49,6 @@ func OneLine(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// ProjectName returns the base name of the first usable directory, cut to n bytes, or "". It accepts
-// the path separators of every system, because a hook's input may come from another.
-func ProjectName(n int, dirs ...string) string {
-	for _, dir := range dirs {
-		dir = strings.TrimRight(dir, `/\`)
-		if i := strings.LastIndexAny(dir, `/\`); i >= 0 {
-			dir = dir[i+1:]
-		}
-		if dir = Clip(strings.TrimSpace(dir), n); dir != "" && !strings.HasSuffix(dir, ":") {
-			return dir
-		}
-	}
-	return ""
-}
-
 // CompactJSON returns JSON on one line for people to read. Invalid JSON is returned
 // unchanged.
 func CompactJSON(raw json.RawMessage) string {

@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/internal/transcript"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -221,6 +222,9 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 			questionContext.Why = strings.TrimSpace(questionContext.Why + "\n" + policyReason("Approval required", hd.policy))
 		}
 		questionContext.UserPrompt, questionContext.LastMessage = messages.Prompt, messages.Last
+		if main := project.Main(questionContext.Cwd); main != questionContext.Cwd {
+			questionContext.Project = main
+		}
 		ask.Context = &questionContext
 	}
 	if h.onTimeout == schema.FailRun {

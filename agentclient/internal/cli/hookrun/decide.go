@@ -12,6 +12,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -104,9 +105,10 @@ func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest policy
 	return strictest
 }
 
-// policyDirs returns the directories whose policies apply, the project's first.
+// policyDirs returns the directories whose policies apply, the project's first. The main working tree can
+// have a policy that is not in the repository.
 func (h *hookRun) policyDirs(c *hook.Call) (dirs []string) {
-	for _, dir := range []string{h.env("CLAUDE_PROJECT_DIR"), workingDir(c), h.workDir} {
+	for _, dir := range []string{h.env("CLAUDE_PROJECT_DIR"), workingDir(c), h.workDir, project.Main(cmp.Or(workingDir(c), h.workDir))} {
 		if dir = filepath.Clean(dir); filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}

@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
@@ -374,5 +375,36 @@ func TestHookRun_GatesUnknownEvent(t *testing.T) {
 			log, _ := os.ReadFile(h.log.file)
 			require.Contains(t, string(log), `Claude Code sent an unknown event "BeforeTools" with a tool call`)
 		})
+	}
+}
+
+// A git worktree belongs to its project: its events have the project's name, its questions the project's
+// directory, and the policy of the main working tree applies, even one that is not in the repository.
+func TestHook_WorktreeBelongsToProject(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	shop, tree := filepath.Join(root, "shop"), filepath.Join(root, "fix-1")
+	folder := filepath.Join(shop, ".git", "worktrees", "fix-1")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(tree, "web"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+folder+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "gitdir"), []byte(filepath.Join(tree, ".git")+"\n"), 0o600))
+	writePolicy(t, shop, `{"rules": [{"tool": "Bash", "then": "ask"}]}`)
+	for dir, want := range map[string][2]string{tree: {"shop", shop}, filepath.Join(tree, "web"): {"web", filepath.Join(shop, "web")}, shop: {"shop", ""}} {
+		input, err := json.Marshal(map[string]any{
+			"session_id": "s", "cwd": dir, "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": map[string]string{"command": "ls"},
+		})
+		require.NoError(t, err)
+		h := newHookRun(clitest.NoEnv, cli.Streams{In: bytes.NewReader(input)})
+		h.workDir = dir
+		h.agent, _ = hook.Find("claude-code")
+		c, truncated, err := h.readCall()
+		require.NoError(t, err)
+		hd := h.decide(c, truncated)
+		require.Equal(t, policy.Ask, hd.policy.Effect, dir)
+		e := h.buildRequest(c, hd).Event
+		require.Equal(t, want[0], e.SourceApp)
+		require.Equal(t, dir, e.HumanInTheLoop.Context.Cwd)
+		require.Equal(t, want[1], e.HumanInTheLoop.Context.Project)
 	}
 }

@@ -92,7 +92,7 @@ func (h *hookRun) flags() *cli.Flags {
 	f.DurationVar(&h.limit, "limit", 0, "how long the agent lets this hook run, a `duration` such as 3600s")
 	_, policy := cli.AccountFiles(h.env)
 	f.StringVar(&h.policy, "policy", policy, "the user's policy `file`; default: hookback.json in ~/.config/hookback")
-	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder")
+	f.StringVar(&h.app, "app", "", "the project's `name`; default: the name of its folder, also in its git worktrees")
 	f.StringVar(&h.onUnreachable, "on-unreachable", "", "the `answer` if no one can decide: allow (only if there is no hub or no open dashboard), deny or ask")
 	f.StringVar(&h.onTimeout, "on-timeout", "", "the `action` if no one answers in time: emit_timeout (follow --on-unreachable) or fail_run (deny, with a reason that instructs the agent to stop)")
 	f.DurationVar(&h.appealWait, "appeal-wait", defaultAppealWait, "how long to wait for a person if the agent's own reviewer refused a call, a `duration`; 0 does not ask")

@@ -17,6 +17,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -133,7 +134,7 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	if err != nil {
 		return h.unreadableCall(err)
 	}
-	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive, Plan: h.readPlan}.Parsed()
+	in := hook.Input{Stdin: text, Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive, MainDir: project.Main, Plan: h.readPlan}.Parsed()
 	if err := h.identifyCaller(in); err != nil {
 		return nil, false, err
 	}
@@ -154,7 +155,7 @@ func (h *hookRun) unreadableCall(cause error) (c *hook.Call, truncated bool, err
 	if h.event == "" {
 		return nil, false, cause
 	}
-	call, err := h.agent.Agent.Parse(hook.Input{Stdin: []byte("{}"), Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive})
+	call, err := h.agent.Agent.Parse(hook.Input{Stdin: []byte("{}"), Event: h.event, Env: h.env, Dir: h.workDir, IsInteractive: isInteractive, MainDir: project.Main})
 	if err != nil || call.Point == hook.Observe || !h.mayHavePolicy(&call) {
 		return nil, false, cause
 	}

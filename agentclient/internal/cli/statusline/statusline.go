@@ -22,6 +22,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -90,8 +91,7 @@ func (s *sessionStatus) text() string {
 }
 
 func (s *sessionStatus) projectName() string {
-	dir := strings.TrimRight(cmp.Or(s.Workspace.Project, s.Workspace.Dir, s.Cwd), `/\`)
-	return dir[strings.LastIndexAny(dir, `/\`)+1:]
+	return project.Name(schema.MaxName, project.Main(cmp.Or(s.Workspace.Project, s.Workspace.Dir, s.Cwd)))
 }
 
 func (s *sessionStatus) costText() string {

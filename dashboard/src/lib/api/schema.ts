@@ -529,6 +529,8 @@ export interface Confirmation {
 export interface Context {
   why?: string
   cwd?: string
+  /** cwd in the main working tree, if it is in a linked git worktree */
+  project?: string
   branch?: string
   /** Git commit that the call works on, 40 or 64 hex digits; people see it whole */
   commit?: string

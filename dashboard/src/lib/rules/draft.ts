@@ -288,8 +288,8 @@ export const sessionDenial = (from: number, reason: string): RuleDraft => ({
   ...(reason ? { reason } : {}),
 })
 
-/** The working directory of the call; it identifies the project. */
+/** The working directory of the call, of a git worktree that in the main working tree; it identifies the project. */
 export function projectDirectory(r: Request): string | undefined {
-  const cwd = callPreview(r.event)?.cwd
+  const cwd = r.question.context?.project ?? callPreview(r.event)?.cwd
   return cwd || undefined
 }
