@@ -30,8 +30,9 @@ func (antigravity) Parse(in Input) (Call, error) {
 	if native == "PreInvocation" && string(o["invocationNum"]) == "0" {
 		event = "SessionStart"
 	}
-	cwd := cmp.Or(arguments.text("Cwd"), o.firstString("workspacePaths"))
-	if err := c.setOrigin(event, o.text("conversationId"), o.firstString("workspacePaths"), cwd, in.Dir); err != nil {
+	project := c.setRoots(o.array("workspacePaths"), arguments)
+	cwd := cmp.Or(arguments.text("Cwd"), project)
+	if err := c.setOrigin(event, o.text("conversationId"), project, cwd, in.Dir); err != nil {
 		return Call{}, err
 	}
 	c.Event.ModelName = o.nameText("modelName")

@@ -42,7 +42,9 @@ func (cline) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	native := cmp.Or(o.nameText("hookName"), in.Event)
-	if err := c.setOrigin(cmp.Or(clineEvents[native], native), o.text("taskId"), o.firstString("workspaceRoots"), in.Dir); err != nil {
+	details := o.clineDetails(native)
+	project := c.setRoots(o.array("workspaceRoots"), details.object("parameters"), o.object("tool_call").object("input"))
+	if err := c.setOrigin(cmp.Or(clineEvents[native], native), o.text("taskId"), project, in.Dir); err != nil {
 		return Call{}, err
 	}
 	c.Event.ModelName, c.Event.Timestamp = o.object("model").nameText("slug"), o.timestamp("timestamp")
@@ -57,7 +59,6 @@ func (cline) Parse(in Input) (Call, error) {
 	}
 	c.Event.Reason = clip(o.text("reason"), schema.MaxReason)
 	c.Event.Error = clip(o.object("error").text("message"), schema.MaxReason)
-	details := o.clineDetails(native)
 	c.Event.Summary = oneLine(cmp.Or(c.Event.Error, details.text("prompt"), details.object("taskMetadata").text("initialTask"),
 		o.object("turn").text("outputText"), eventText(details), c.Event.Reason), maxSummary)
 	switch c.Event.HookEventType {
@@ -67,7 +68,7 @@ func (cline) Parse(in Input) (Call, error) {
 		if native == "tool_call" {
 			can |= CanEdit
 		}
-		c.setGate(can, "", o.firstString("workspaceRoots"))
+		c.setGate(can, "", project)
 	case "PostToolUse":
 		c.setClineTool(o, details)
 		if ok := details.boolean("success"); ok != nil && !*ok {

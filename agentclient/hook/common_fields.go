@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
 	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 )
@@ -44,6 +47,47 @@ func (c *Call) setOrigin(event, session string, dirs ...string) error {
 	// An event without a session is rejected by the hub, and its call would run unchecked.
 	c.Event.SessionID = cmp.Or(clip(session, schema.MaxName), clip(c.Event.Agent+" in "+c.Event.SourceApp, schema.MaxName))
 	return nil
+}
+
+// callPaths are the members in which agents name the file or the directory of a call.
+var callPaths = []string{
+	"file_path", "filePath", "path", "absolute_path", "AbsolutePath", "TargetFile", "target_file", "notebook_path",
+	"working_directory", "workingDirectory", "Cwd", "cwd",
+}
+
+// setRoots sets the folders of the agent's workspace. It returns the folder that contains the file or the
+// directory of the call, which is in one of the objects, or else the first folder.
+func (c *Call) setRoots(folders []json.RawMessage, calls ...object) (project string) {
+	for _, raw := range folders {
+		if root := jsonscan.String(raw); root != "" {
+			c.Roots = append(c.Roots, root)
+		}
+	}
+	for _, call := range calls {
+		for _, name := range callPaths {
+			for _, root := range c.Roots { // of nested ones, the innermost
+				if len(root) > len(project) && isWithin(root, call.text(name)) {
+					project = root
+				}
+			}
+			if project != "" {
+				return project
+			}
+		}
+	}
+	if len(c.Roots) > 0 {
+		return c.Roots[0]
+	}
+	return ""
+}
+
+// isWithin reports whether an absolute path is the directory or in it.
+func isWithin(dir, file string) bool {
+	if file == "" {
+		return false
+	}
+	dir, file = path.Clean(strings.ReplaceAll(dir, `\`, "/")), path.Clean(strings.ReplaceAll(file, `\`, "/"))
+	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // setDetails sets the fields that o has under Claude Code's names, the summary, and
@@ -91,15 +135,6 @@ func (o object) timestamp(name string) schema.Millis {
 		return 0
 	}
 	return m
-}
-
-// firstString returns the first element of an array of strings, or "".
-func (o object) firstString(name string) string {
-	var s string
-	if all := o.array(name); len(all) > 0 {
-		_ = json.Unmarshal(all[0], &s)
-	}
-	return s
 }
 
 // isHeadless reports whether the environment states that no one is at the agent's

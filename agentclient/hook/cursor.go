@@ -3,6 +3,8 @@ package hook
 import (
 	"cmp"
 	"encoding/json"
+	"path"
+	"path/filepath"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/hook/internal/textform"
@@ -32,15 +34,19 @@ func (cursor) Parse(in Input) (Call, error) {
 		return Call{}, err
 	}
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
+	project, dir := c.setRoots(o.array("workspace_roots"), decodeMembers(textform.UnwrapJSONString(o["tool_input"])), o), in.Dir
+	if path.Base(filepath.ToSlash(dir)) == ".cursor" { // where it runs the hooks of the user
+		dir = ""
+	}
 	err = c.setOrigin(cmp.Or(cursorEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
-		o.firstString("workspace_roots"), in.env("CURSOR_PROJECT_DIR"), o.text("cwd"), in.Dir)
+		project, in.env("CURSOR_PROJECT_DIR"), o.text("cwd"), dir)
 	if err != nil {
 		return Call{}, err
 	}
 	c.setDetails(o)
 	c.Event.ModelName = cmp.Or(o.nameText("model_id"), o.nameText("model"))
 	if can := c.setCursorTool(native, o); can != 0 {
-		c.setGate(can, cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), o.firstString("workspace_roots")))
+		c.setGate(can, cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), project))
 	}
 	return c, nil
 }

@@ -170,6 +170,9 @@ func formatCall(t *testing.T, c *hook.Call) string {
 		}
 		writeMembers(t, &b, "ask.", &ask)
 	}
+	if len(c.Roots) > 1 {
+		line("roots", c.Roots)
+	}
 	line("prompts", c.HasPrompt)
 	line("prompt after", c.PromptAfter)
 	line("headless", c.Headless)

@@ -70,6 +70,8 @@ type Call struct {
 	Alias string
 	// Command is the command line of a shell call, independent of the argument's name.
 	Command string
+	// Roots are the folders of the workspace in which the agent works, as it names them.
+	Roots []string
 	// Unreadable means that parts of the input could not be read, and are missing from
 	// Tool.Arguments and the payload. A policy can't be sure of such a call.
 	Unreadable bool

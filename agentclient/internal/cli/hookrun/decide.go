@@ -108,7 +108,8 @@ func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest policy
 // policyDirs returns the directories whose policies apply, the project's first. The main working tree can
 // have a policy that is not in the repository.
 func (h *hookRun) policyDirs(c *hook.Call) (dirs []string) {
-	for _, dir := range []string{h.env("CLAUDE_PROJECT_DIR"), workingDir(c), h.workDir, project.Main(cmp.Or(workingDir(c), h.workDir))} {
+	own := []string{h.env("CLAUDE_PROJECT_DIR"), workingDir(c)}
+	for _, dir := range slices.Concat(own, c.Roots, []string{h.workDir, project.Main(cmp.Or(workingDir(c), h.workDir))}) {
 		if dir = filepath.Clean(dir); filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}

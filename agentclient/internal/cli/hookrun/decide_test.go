@@ -302,6 +302,8 @@ func TestEvaluatePolicy_StrictestDirectoryWins(t *testing.T) {
 		c := newCall(hook.Gate, allCapabilities)
 		c.Ask.Context = &schema.Context{Cwd: filepath.Join(root, "cwd")}
 		require.Equal(t, policy.Effect(test.want), h.evaluatePolicy(c, false).Effect, test)
+		c.Ask.Context.Cwd, c.Roots = "", []string{filepath.Join(root, "other"), filepath.Join(root, "cwd")}
+		require.Equal(t, policy.Effect(test.want), h.evaluatePolicy(c, false).Effect, "a folder of the workspace: %v", test)
 	}
 }
 
