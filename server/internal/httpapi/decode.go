@@ -20,6 +20,7 @@ const maxTopLevelTokens = 4 * schema.MaxExtra
 // It checks the body's shape first without allocating, so that a hostile body costs no
 // memory.
 func unmarshal(body []byte, v any) error {
+	body, _ = schema.ReplaceHalfSurrogates(body)
 	if err := checkShape(body); err != nil {
 		return err
 	}

@@ -76,7 +76,8 @@ func sessionOf(key string, by hub.Caller) string {
 
 // splitAsk returns the members of the event by name, and those of the question as sent.
 func splitAsk(body []byte) (event map[string][]byte, question [][]byte, err error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	// The hub rejects invalid UTF-8 and replaces the escape of half a character; the decoder would reject both.
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if dec.PeekKind() != '{' {
 		return nil, nil, &schema.FieldError{Detail: "must be a JSON object"}
 	}
