@@ -38,6 +38,7 @@ type LaneState string
 const (
 	LaneNeedsYou LaneState = "needs_you" // it waits for an answer that the caller may give
 	LaneFailing  LaneState = "failing"   // its last three tool calls failed, or its turn ended with an error
+	LaneTerminal LaneState = "terminal"  // it waits at its own prompt in the terminal
 	LaneWorking  LaneState = "working"   // it sent an event in the last minute, or a tool call runs
 	LaneIdle     LaneState = "idle"
 	LaneFrozen   LaneState = "frozen" // a freeze stops it
@@ -45,16 +46,27 @@ const (
 	LaneEnded    LaneState = "ended"
 )
 
+// TurnPhase is what the last events of a session report about its turn. It is "" while the agent works.
+type TurnPhase string
+
+// The phases.
+const (
+	PhaseNoTurn    TurnPhase = "no_turn"    // the session has started, without a prompt
+	PhaseTurnEnded TurnPhase = "turn_ended" // it waits for the next prompt
+	PhaseTerminal  TurnPhase = "terminal"   // it asks at its own prompt in the terminal
+)
+
 // NowLane is a session that was active in the last 30 minutes or has an open request.
 type NowLane struct {
 	SourceApp string    `json:"source_app"`
 	SessionID string    `json:"session_id"`
 	Title     string    `json:"title,omitempty"` // the first prompt, shortened
-	State     LaneState `json:"state" jsonschema:"enum=needs_you,enum=failing,enum=working,enum=idle,enum=frozen,enum=gone,enum=ended"`
+	State     LaneState `json:"state" jsonschema:"enum=needs_you,enum=failing,enum=terminal,enum=working,enum=idle,enum=frozen,enum=gone,enum=ended"`
 
 	Step      *NowStep         `json:"step,omitempty"`     // absent: no tool call runs
 	Requests  []schema.EventID `json:"requests,omitempty"` // open, oldest first; at most 20
 	Failing   bool             `json:"failing,omitempty"`
+	Phase     TurnPhase        `json:"phase,omitempty" jsonschema:"enum=no_turn,enum=turn_ended,enum=terminal"`
 	Ended     bool             `json:"ended,omitempty"`
 	StartedAt schema.Millis    `json:"startedAt"`
 	LastAt    schema.Millis    `json:"lastAt"`

@@ -31,6 +31,8 @@ type activity struct {
 	last   history.NowEvent
 	calls  []openCall // that have no end, oldest first
 	failed int        // failed calls in a row
+	phase  history.TurnPhase
+	asked  schema.EventID // the question about its last permission request; 0: none
 
 	counts [buckets]int64 // by bucket number modulo buckets
 	newest int64          // number of the newest bucket
@@ -52,6 +54,7 @@ func (a *activity) add(e *store.Event) {
 	})
 	a.last = history.NowEvent{ID: e.ID, Type: e.Type, Tool: e.Tool, At: schema.Millis(f.At)}
 	a.count(f.At)
+	a.follow(e, f)
 	switch f.Kind {
 	case digest.ToolStart:
 		a.start(e, f)

@@ -71,6 +71,7 @@ func (v *view) lane(s *history.Session) history.NowLane {
 	}
 	if a := v.tracker.sessions[keyOf(s)]; a != nil {
 		lane.Failing = a.failed >= failedRun && !s.Ended
+		lane.Phase = a.phase
 		if a.last.ID > 0 {
 			lane.Last, lane.LastAt = new(a.last), max(lane.LastAt, a.last.At)
 		}
@@ -126,6 +127,10 @@ func (v *view) activityState(lane *history.NowLane) history.LaneState {
 		return history.LaneEnded
 	case lane.Failing:
 		return history.LaneFailing
+	case lane.Phase == history.PhaseTerminal:
+		return history.LaneTerminal
+	case lane.Phase != "":
+		return history.LaneIdle
 	case idle < workingFor, lane.Step != nil && idle < maxCallTime:
 		return history.LaneWorking
 	default:
@@ -135,7 +140,8 @@ func (v *view) activityState(lane *history.NowLane) history.LaneState {
 
 // order is the order of the lanes by state.
 var order = []history.LaneState{
-	history.LaneNeedsYou, history.LaneFailing, history.LaneWorking, history.LaneIdle, history.LaneFrozen, history.LaneGone, history.LaneEnded,
+	history.LaneNeedsYou, history.LaneFailing, history.LaneTerminal, history.LaneWorking, history.LaneIdle,
+	history.LaneFrozen, history.LaneGone, history.LaneEnded,
 }
 
 func rank(state history.LaneState) int { return slices.Index(order, state) }

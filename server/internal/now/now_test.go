@@ -128,7 +128,7 @@ func (h *testHub) changeStatus(id schema.EventID, change func(*schema.Status)) {
 	st.Revision++
 	status, err := json.Marshal(st)
 	require.NoError(h.t, err)
-	require.NoError(h.t, h.store.Apply(h.t.Context(), store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: status}))
+	require.NoError(h.t, h.store.Apply(h.t.Context(), store.Change{Event: &q.Event, Version: q.Version, State: st.Status, Status: status, Ends: st.Status != schema.Pending}))
 }
 
 func (h *testHub) report() history.NowReport {
@@ -179,12 +179,13 @@ func TestReport_OrdersLanesByState(t *testing.T) {
 	_, _, err := h.store.CreateFreeze(t.Context(), control.Freeze{Scope: control.FreezeSession, SourceApp: "api", SessionID: "stopped", By: "ada"})
 	require.NoError(t, err)
 	h.pass(2 * time.Minute)
-	h.post("working", "Stop", `{}`)
+	h.post("working", "UserPromptSubmit", `{}`)
+	h.post("terminal", "PermissionRequest", makeCall)
 	h.post("failing", "StopFailure", `{}`)
 	h.ask("asking")
 	h.pass(30 * time.Second)
 	r := h.report()
-	require.Equal(t, []string{"asking needs_you", "failing failing", "working working", "idle idle", "stopped frozen", "gone gone", "ended ended"}, states(r))
+	require.Equal(t, []string{"asking needs_you", "failing failing", "terminal terminal", "working working", "idle idle", "stopped frozen", "gone gone", "ended ended"}, states(r))
 	require.EqualValues(t, 1, r.NeedsYou)
 	require.EqualValues(t, 1, r.Working)
 	require.Zero(t, r.MoreLanes)
@@ -366,7 +367,7 @@ func TestReport_LostWaiterIsGone(t *testing.T) {
 	require.Zero(t, r.NeedsYou)
 	require.Empty(t, r.Lanes[0].Waits)
 	require.Equal(t, []schema.EventID{id}, r.Lanes[0].Requests)
-	h.post("s", "Stop", `{}`)
+	h.post("s", "UserPromptSubmit", `{}`)
 	require.Equal(t, history.LaneWorking, h.lane().State, "it continued")
 }
 
@@ -453,7 +454,7 @@ func TestReport_LimitsLanesAndCountsTheRest(t *testing.T) {
 	h.pass(31 * time.Minute)
 	const active = 430 // more than two pages
 	for i := range active {
-		h.post(fmt.Sprintf("s%d", i), "Stop", `{}`)
+		h.post(fmt.Sprintf("s%d", i), "UserPromptSubmit", `{}`)
 	}
 	r := h.report()
 	require.Len(t, r.Lanes, history.MaxLanes)
@@ -474,7 +475,7 @@ func TestReport_ReadsEndOfLog(t *testing.T) {
 	h.pass(5 * time.Minute)
 	h.appendEvents(20_001, "api", "flood")
 	r := h.report()
-	require.Equal(t, []string{"old needs_you", "flood working"}, states(r))
+	require.Equal(t, []string{"old needs_you", "flood idle"}, states(r))
 	require.Equal(t, []schema.EventID{open}, r.Lanes[0].Requests, "open requests are read in any case")
 	require.Nil(t, r.Lanes[0].Last)
 	require.EqualValues(t, h.clock().UnixMilli(), r.KnownFrom)

@@ -168,6 +168,11 @@ func (t *tracker) resolve(a *activity, e *store.Event) error {
 	if err := readStatus(e, &st); err != nil {
 		return err
 	}
+	if a.asked == e.ID {
+		if a.asked = 0; st.Source == schema.ByTimeout {
+			a.phase = history.PhaseTerminal // its own prompt is left
+		}
+	}
 	if r == nil || r.Asks {
 		a.addWait(e.ReceivedAt.UnixMilli(), int64(st.RespondedAt))
 	}

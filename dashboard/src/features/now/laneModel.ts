@@ -1,6 +1,6 @@
 import { freezeOf } from '../../lib/stream/freezes'
 import type { Freeze } from '../../lib/api/schema'
-import { TEST_APP, agentState, type AgentRequests, type AgentState } from '../../lib/stream/agents'
+import { TEST_APP, agentState, turnPhase, type AgentRequests, type AgentState } from '../../lib/stream/agents'
 import { isPrompt, isImport, isTelemetry, firstText, receivedAt } from '../../lib/stream/eventView'
 import { toolOf } from '../../lib/stream/eventText'
 import type { NowLane, NowReport, NowStep } from '../../lib/api/schema'
@@ -71,6 +71,7 @@ export class LaneModel {
     lane.ended = e.hook_event_type === 'SessionEnd'
     const bucket = Math.floor(at / this.bucketMs) * this.bucketMs
     lane.counts.set(bucket, (lane.counts.get(bucket) ?? 0) + 1)
+    lane.phase = turnPhase(lane.phase, e)
     follow(lane, e, at)
   }
 
@@ -161,6 +162,7 @@ export function laneState(
       frozen: !!freezeOf(freezes, lane),
       failing: lane.failing,
       running: lane.step !== undefined,
+      phase: lane.phase,
     },
     now,
   )

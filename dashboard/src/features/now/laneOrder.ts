@@ -4,11 +4,13 @@ const ranks: Record<AgentState, number> = {
   'needs-you': 0,
   undelivered: 1,
   failing: 2,
-  working: 3,
-  idle: 4,
-  frozen: 5,
-  gone: 6,
-  ended: 7,
+  terminal: 3,
+  working: 4,
+  'turn-ended': 5,
+  idle: 5,
+  frozen: 6,
+  gone: 7,
+  ended: 8,
 }
 
 /** What the order of lanes depends on. */

@@ -95,6 +95,17 @@ describe('LaneModel', () => {
     expect(states(model)).toEqual(['ended'])
   })
 
+  it('waits in the terminal, and is idle when its turn has ended', () => {
+    const model = loaded({ lanes: [lane({ state: 'idle', phase: 'turn_ended' })] })
+    expect(states(model)).toEqual(['turn-ended'])
+    model.add(event(11, 'PermissionRequest'))
+    expect(states(model)).toEqual(['terminal'])
+    model.add(event(12, 'PostToolUse'))
+    expect(states(model)).toEqual(['working'])
+    model.add(event(13, 'Stop'))
+    expect(states(model)).toEqual(['turn-ended'])
+  })
+
   it('is frozen while a freeze stops its session', () => {
     const freeze = { id: 1, scope: 'session', source_app: 'api', session_id: 's1' } as Freeze
     const stateWith = (freezes: Freeze[]) => laneViews(loaded(), noRequests, NOW, freezes).map((v) => v.state)

@@ -1460,12 +1460,13 @@ export interface NowLane {
   session_id: string
   /** the first prompt, shortened */
   title?: string
-  state: 'needs_you' | 'failing' | 'working' | 'idle' | 'frozen' | 'gone' | 'ended'
+  state: 'needs_you' | 'failing' | 'terminal' | 'working' | 'idle' | 'frozen' | 'gone' | 'ended'
   /** absent: no tool call runs */
   step?: NowStep
   /** open, oldest first; at most 20 */
   requests?: EventID[]
   failing?: boolean
+  phase?: 'no_turn' | 'turn_ended' | 'terminal'
   ended?: boolean
   startedAt: Millis
   lastAt: Millis

@@ -6,6 +6,7 @@ import {
   agentState,
   appState,
   requestIndex,
+  turnPhase,
   type AgentFacts,
   type AgentState,
 } from './agents'
@@ -44,6 +45,9 @@ describe('agentState', () => {
     ['an end of a frozen session', { lastAt: now, frozen: true, ended: true }, 'ended'],
     ['a request without a listener', { lastAt: now, lostAt: now }, 'gone'],
     ['an event after that', { lastAt: now, lostAt: now - 1 }, 'working'],
+    ['a turn that ended', { lastAt: now, phase: 'turn_ended', running: true }, 'turn-ended'],
+    ['a session without a prompt', { lastAt: now, phase: 'no_turn' }, 'idle'],
+    ['a prompt in the terminal', { lastAt: 0, phase: 'terminal' }, 'terminal'],
     ['votes of others', { lastAt: now, waits: true }, 'idle'],
     ['an answer that was not delivered', { lastAt: now, undelivered: true, waits: true }, 'undelivered'],
     [
@@ -52,6 +56,59 @@ describe('agentState', () => {
       'needs-you',
     ],
   ])('%s', (_, facts, state) => expect(agentState(facts, now)).toBe(state))
+})
+
+test.each<[string, Partial<Event>[], ReturnType<typeof turnPhase>]>([
+  ['a session that starts', [{ hook_event_type: 'SessionStart' }], 'no_turn'],
+  ['a compaction', [{ hook_event_type: 'SessionStart', payload: { source: 'compact' } }], undefined],
+  ['a turn that ended', [{ hook_event_type: 'Stop' }, { hook_event_type: 'ConfigChange' }], 'turn_ended'],
+  ['a subagent that stopped', [{ hook_event_type: 'Stop', agent_id: 'a1' }], undefined],
+  [
+    'a wait for a prompt',
+    [{ hook_event_type: 'Notification', notification_type: 'idle_prompt' }],
+    'turn_ended',
+  ],
+  ['the next turn', [{ hook_event_type: 'Stop' }, { hook_event_type: 'UserPromptSubmit' }], undefined],
+  ['a prompt in the terminal', [{ hook_event_type: 'PermissionRequest' }], 'terminal'],
+  [
+    'a notification of it',
+    [{ hook_event_type: 'Notification', payload: { notification_type: 'ToolPermission' } }],
+    'terminal',
+  ],
+  [
+    'a call that ran',
+    [{ hook_event_type: 'PermissionRequest' }, { hook_event_type: 'PostToolUse' }],
+    undefined,
+  ],
+  [
+    'a request here',
+    [{ hook_event_type: 'PermissionRequest', humanInTheLoop: { question: '?', type: 'permission' } }],
+    undefined,
+  ],
+  [
+    'a verdict of the policy',
+    [{ hook_event_type: 'PermissionRequest', hook: { verdict: 'deny' } } as Partial<Event>],
+    undefined,
+  ],
+  [
+    'hostile members',
+    [{ hook_event_type: 'Notification', payload: { notification_type: [7], message: {} } }],
+    undefined,
+  ],
+])('turnPhase follows %s', (_, events, phase) => {
+  expect(
+    events.map((e, i) => anEvent(i + 1, e)).reduce(turnPhase, undefined as ReturnType<typeof turnPhase>),
+  ).toBe(phase)
+})
+
+test('the state of an application follows the turn of its last session', () => {
+  const agents = new AgentRegistry()
+  const state = () =>
+    appState(agents.all()[0]!, groupRequests([], 0, new Map(), ''), anEvent(3).timestamp ?? 0)
+  agents.observe(anEvent(1, { hook_event_type: 'Stop' }))
+  expect(state()).toBe('turn-ended')
+  agents.observe(anEvent(2, { hook_event_type: 'Notification', session_id: 'other' }))
+  expect(state()).toBe('working')
 })
 
 describe('requestIndex', () => {

@@ -1,5 +1,5 @@
 import { isImport, isTelemetry, receivedAt } from './eventView'
-import type { Freeze } from '../api/schema'
+import type { Freeze, NowLane } from '../api/schema'
 import type { Event } from '../api/types'
 import { freezeOf } from './freezes'
 import { needsAnswer, type Lists, type Request } from './requests'
@@ -9,7 +9,16 @@ export const TEST_APP = 'hookback-test'
 
 /** The state of an agent. */
 export type AgentState =
-  'needs-you' | 'undelivered' | 'failing' | 'working' | 'idle' | 'frozen' | 'gone' | 'ended'
+  | 'needs-you'
+  | 'undelivered'
+  | 'failing'
+  | 'terminal'
+  | 'working'
+  | 'turn-ended'
+  | 'idle'
+  | 'frozen'
+  | 'gone'
+  | 'ended'
 
 export interface Agent {
   readonly name: string
@@ -17,6 +26,46 @@ export interface Agent {
   ended: boolean
   /** The session of its last event. */
   session: string
+  phase?: TurnPhase
+}
+
+/** What the last events of a session report about its turn; undefined while the agent works. */
+export type TurnPhase = NowLane['phase']
+
+/** The phase after an event. The hub's package now follows the same events, and the ends of requests. */
+export function turnPhase(phase: TurnPhase, e: Event): TurnPhase {
+  const members = e as unknown as Record<string, unknown>
+  const text = (name: string) => (members[name] ?? e.payload[name] ?? '') as string
+  switch (e.hook_event_type.toLowerCase()) {
+    case 'pretooluse':
+    case 'beforetool':
+    case 'posttooluse':
+    case 'posttoolusefailure':
+    case 'aftertool':
+    case 'userpromptsubmit':
+    case 'beforesubmitprompt':
+    case 'subagentstart':
+    case 'sessionend':
+      return undefined
+    case 'stop':
+    case 'stopfailure':
+    case 'interrupt':
+      return text('agent_id') ? phase : 'turn_ended'
+    case 'sessionstart':
+      return text('source') === 'compact' ? phase : 'no_turn'
+    case 'permissionrequest':
+    case 'elicitation': {
+      const verdict = (members.hook as { verdict?: unknown } | undefined)?.verdict
+      return e.humanInTheLoop || verdict === 'allow' || verdict === 'deny' ? undefined : 'terminal'
+    }
+    case 'notification': {
+      const kind = String(text('notification_type') || text('message')).toLowerCase()
+      if (/idle|waiting for your input/.test(kind)) return 'turn_ended'
+      return /permission|elicitation_dialog/.test(kind) ? 'terminal' : phase
+    }
+    default:
+      return phase
+  }
 }
 
 /** Tracks the last event of every agent. */
@@ -34,10 +83,12 @@ export class AgentRegistry {
         lastSeen: at,
         ended,
         session: e.session_id,
+        phase: turnPhase(undefined, e),
       })
     } else if (at >= known.lastSeen && !isTelemetry(e)) {
       known.lastSeen = at
       known.ended = ended
+      known.phase = turnPhase(known.session === e.session_id ? known.phase : undefined, e)
       known.session = e.session_id
     }
   }
@@ -76,6 +127,7 @@ export interface AgentFacts {
   failing?: boolean
   /** A tool call runs. */
   running?: boolean
+  phase?: TurnPhase
 }
 
 /** The state of an agent on every screen. The hub's package now has the same order. */
@@ -88,6 +140,8 @@ export function agentState(facts: AgentFacts, now: number): AgentState {
   if (facts.lostAt !== undefined && facts.lostAt >= facts.lastAt) return 'gone'
   if (facts.ended) return 'ended'
   if (facts.failing) return 'failing'
+  if (facts.phase === 'terminal') return 'terminal'
+  if (facts.phase) return facts.phase === 'turn_ended' ? 'turn-ended' : 'idle'
   return quiet < WORKING_FOR || (facts.running && quiet < MAX_CALL) ? 'working' : 'idle'
 }
 
@@ -164,6 +218,7 @@ export function appState(
       asks: !!asks,
       undelivered: !!undelivered,
       lostAt,
+      phase: agent.phase,
       frozen: !!freezeOf(freezes, { source_app: agent.name, session_id: agent.session }),
     },
     now,
