@@ -75,6 +75,10 @@ type Event struct {
 	UserEmail  string `json:"user_email,omitempty"`
 	TokenOwner string `json:"tokenOwner,omitempty"`
 
+	// ModelUsage is the usage of the session so far, by model. The hook of Claude Code reads it from the
+	// transcript at the end of a turn and of the session. A hub counts it only if it is more than telemetry reports.
+	ModelUsage []ModelUsage `json:"modelUsage,omitempty"`
+
 	// Hook fields that clients copy from the payload.
 	ToolName              string          `json:"tool_name,omitempty"`
 	ToolUseID             string          `json:"tool_use_id,omitempty"`

@@ -30,17 +30,7 @@ type EarlierOutcomes struct {
 }
 
 // Tokens counts the tokens that a model read and wrote.
-type Tokens struct {
-	Input      int64 `json:"input"`
-	Output     int64 `json:"output"`
-	CacheRead  int64 `json:"cacheRead,omitempty"`
-	CacheWrite int64 `json:"cacheWrite,omitempty"`
-}
-
-// Add returns t + o.
-func (t Tokens) Add(o Tokens) Tokens {
-	return Tokens{Input: t.Input + o.Input, Output: t.Output + o.Output, CacheRead: t.CacheRead + o.CacheRead, CacheWrite: t.CacheWrite + o.CacheWrite}
-}
+type Tokens = schema.Tokens
 
 // Session is the summary of the events with the same source_app and session_id. Times are by the
 // hub's clock.

@@ -53,6 +53,13 @@ func EncodeEvent(e *schema.Event) (net.Buffers, error) {
 			head.addRaw(m.name, m.value)
 		}
 	}
+	if len(e.ModelUsage) > 0 {
+		usage, err := json.Marshal(e.ModelUsage)
+		if err != nil {
+			return nil, err
+		}
+		head.addRaw("modelUsage", usage)
+	}
 	for name, value := range e.Extra {
 		if json.Valid(value) {
 			head.addRaw(name, value)

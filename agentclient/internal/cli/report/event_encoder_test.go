@@ -64,6 +64,8 @@ func TestEncodeEvent_EncodesEveryField(t *testing.T) {
 			f.SetInt(int64(1000 + i))
 		case f.Kind() == reflect.Bool:
 			f.SetBool(true)
+		case name == "ModelUsage":
+			f.Set(reflect.ValueOf([]schema.ModelUsage{{Model: "opus", Tokens: schema.Tokens{Input: 1, CacheRead: 2}, CostUSD: 0.5}, {}}))
 		case name == "Extra":
 			f.Set(reflect.ValueOf(map[string]json.RawMessage{"more": raw("1")}))
 		default:

@@ -719,6 +719,12 @@ export interface Event {
   os_user?: string
   user_email?: string
   tokenOwner?: string
+  /**
+   * ModelUsage is the usage of the session so far, by model. The hook of Claude Code reads it from the
+   * transcript at the end of a turn and of the session. A hub counts it only if it is more than telemetry
+   * reports.
+   */
+  modelUsage?: ModelUsage[]
   /** Hook fields that clients copy from the payload. */
   tool_name?: string
   tool_use_id?: string
@@ -1381,6 +1387,15 @@ export interface MessagesChanged {
 
 /** Millis is a point in time: Unix time in milliseconds. Fractions are truncated. */
 export type Millis = number
+
+/** ModelUsage is what a session has used of one model since its start, as its transcript states it. */
+export interface ModelUsage {
+  /** empty: unknown */
+  model?: string
+  tokens: Tokens
+  /** 0: not stated */
+  costUsd?: number
+}
 
 /**
  * ModelUse is the usage of one model. Metrics do not report the number of requests, so usage known only

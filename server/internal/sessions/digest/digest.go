@@ -12,7 +12,7 @@
 // its events. Each source is summed up separately, and only one of them counts:
 //
 //   - tokens: the agent's own sum for the session, otherwise the largest of log records,
-//     metrics and transcripts, otherwise the sum of the payloads;
+//     metrics and transcripts (the agent's hook reads the totals by model), otherwise the sum of the payloads;
 //   - cost: the largest of the agent's own sum (status line, result, transcript), log
 //     records and metrics.
 //
@@ -73,8 +73,9 @@ type EventFacts struct {
 	SessionTokens    *history.Tokens // of the session so far
 	TranscriptTokens *history.Tokens // of all messages in the transcript
 	HasTranscript    bool
-	CostUSD          float64 // of the session so far; 0: unknown
-	ContextPercent   float64 // of the context window in use, percent; 0: unknown
+	ModelUsage       UsageByModel // of the session so far, from its transcript; nil: not reported
+	CostUSD          float64      // of the session so far; 0: unknown
+	ContextPercent   float64      // of the context window in use, percent; 0: unknown
 
 	RequestUsage Usage          // of a ModelRequest, except the tokens, which are in Tokens
 	Series       []MetricSeries // of UsageMetrics
@@ -82,6 +83,12 @@ type EventFacts struct {
 	Import *history.ImportedSession // of a SessionImport
 
 	teammate string // the teammate that the event belongs to, in an agent team
+}
+
+// hasUsage reports whether the event reports tokens or cost.
+func (f *EventFacts) hasUsage() bool {
+	return f.Kind == ModelRequest || f.Series != nil || f.Tokens != nil || f.SessionTokens != nil || f.TranscriptTokens != nil ||
+		f.ModelUsage != nil || f.CostUSD > 0
 }
 
 // MetricSeries is the usage of one model as metrics report it: either the increase since the

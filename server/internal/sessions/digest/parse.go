@@ -34,7 +34,7 @@ func Parse(e *Event) *EventFacts {
 	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
 	EachMember(envelope, func(name string, value []byte) { // last, so that the envelope overrides the payload
 		f.fromEnvelope(name, value)
-		f.fromPerson(name, value)
+		f.fromClient(name, value)
 	})
 	f.fromQuestion(e.Question)
 	f.fromTranscript(e.Transcript)
@@ -87,9 +87,11 @@ func (f *EventFacts) fromEnvelope(name string, value []byte) {
 	}
 }
 
-// fromPerson reads the person that ran the agent. It reads the envelope only: a payload is the agent's.
-func (f *EventFacts) fromPerson(name string, value []byte) {
+// fromClient reads the members that the client of the hub adds. It reads the envelope only: a payload is the agent's.
+func (f *EventFacts) fromClient(name string, value []byte) {
 	switch name {
+	case "modelUsage":
+		eachElement(value, f.fromModelUsage)
 	case "tokenOwner":
 		f.TokenOwner = shorten(StringValue(value), personLength)
 	case "user_email":
@@ -188,6 +190,26 @@ func (f *EventFacts) fromUsage(name string, value []byte) {
 			f.fromSeries(value)
 		}
 	}
+}
+
+// fromModelUsage reads a schema.ModelUsage.
+func (f *EventFacts) fromModelUsage(raw []byte) {
+	model, usage := "", Usage{}
+	EachMember(raw, func(name string, value []byte) {
+		switch name {
+		case "model":
+			setIfString(&model, value)
+		case "costUsd":
+			usage.CostUSD = boundedNumber(value, maxCost)
+		case "tokens":
+			for member, count := range map[string]*int64{
+				"input": &usage.Tokens.Input, "output": &usage.Tokens.Output, "cacheRead": &usage.Tokens.CacheRead, "cacheWrite": &usage.Tokens.CacheWrite,
+			} {
+				*count = int64(boundedNumber(findMember(value, member), maxTokens))
+			}
+		}
+	})
+	f.ModelUsage.add(shorten(model, textLength), usage)
 }
 
 // fromSeries reads metrics in the form that package otlp stores.

@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hookback/hookback/schema"
@@ -36,6 +35,7 @@ type Session struct {
 	MeteredUsage     UsageByModel              `json:"metered,omitempty"`
 	Counters         []Counter                 `json:"series,omitempty"` // cumulative series that are included in MeteredUsage
 	TranscriptTokens map[string]history.Tokens `json:"chats,omitempty"`  // agent → sum of its latest transcript
+	TranscriptUsage  UsageByModel              `json:"stated,omitempty"` // as the agent's hook last read it
 	MessageTokens    history.Tokens            `json:"used,omitzero"`    // sum over events
 	Messages         []Message                 `json:"messages,omitempty"`
 	Import           Import                    `json:"import,omitzero"`
@@ -153,9 +153,7 @@ func (s *Session) Add(f *EventFacts) Step {
 	if f.Kind == ToolEnd && !isRepeat {
 		s.linkSubagent(f) // last, because it may move the node that agent points to
 	}
-	metered := s.meteredOf(f)
-	step.Tokens, step.Cost = s.updateUsage(f)
-	step.Spend = divideSpend(ModelSpend{cmp.Or(f.Model, s.Sum.Model), step.Tokens, step.Cost}, s.metricRises(metered))
+	step.Tokens, step.Cost, step.Spend = s.updateUsage(f)
 	return step
 }
 

@@ -46,7 +46,10 @@ func divideSpend(change ModelSpend, rises []ModelSpend) []ModelSpend {
 
 // share returns n*part/total, rounded down.
 func share(n, part, total int64) int64 {
-	if total <= 0 {
+	switch {
+	case total == n: // rounding would lose one
+		return part
+	case total <= 0:
 		return 0
 	}
 	return int64(float64(n) * (float64(part) / float64(total)))

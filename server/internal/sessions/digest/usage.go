@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -33,6 +34,18 @@ func (s *UsageByModel) add(model string, usage Usage) {
 		model = ""
 	}
 	(*s)[model] = (*s)[model].add(usage)
+}
+
+// plus returns the sum of s and more, which may be either.
+func (s UsageByModel) plus(more UsageByModel) UsageByModel {
+	if len(s) == 0 {
+		return more
+	}
+	sum := maps.Clone(s)
+	for _, model := range slices.Sorted(maps.Keys(more)) {
+		sum.add(model, more[model])
+	}
+	return sum
 }
 
 func (s UsageByModel) total() (total Usage) {
@@ -70,10 +83,18 @@ func (s *Session) addSeries(series MetricSeries) {
 	s.MeteredUsage.add(series.Model, Usage{Tokens: addTokens(current.Tokens, previous.Tokens, -1), CostUSD: current.CostUSD - previous.CostUSD})
 }
 
-// updateUsage adds the event's tokens and cost and returns by how much the session's changed.
+// updateUsage adds the event's tokens and cost and returns by how much the session's changed, by model.
 // The package comment explains which source counts.
-func (s *Session) updateUsage(f *EventFacts) (history.Tokens, float64) {
+func (s *Session) updateUsage(f *EventFacts) (history.Tokens, float64, []ModelSpend) {
+	if !f.hasUsage() {
+		return history.Tokens{}, 0, nil
+	}
+	usageBefore, tokensBefore, costBefore := s.countedUsage(), history.Tokens{}, s.Sum.CostUSD
+	if s.Sum.Tokens != nil {
+		tokensBefore = *s.Sum.Tokens
+	}
 	series, startsTotal := len(s.Counters), s.ReportedCost == 0 && f.CostUSD > 0
+	startsTotal = startsTotal || s.TranscriptUsage.total().CostUSD == 0 && f.ModelUsage.total().CostUSD > 0
 	s.addEventUsage(f)
 	startsTotal = startsTotal || len(s.Counters) > series
 	if f.SessionTokens != nil {
@@ -88,18 +109,25 @@ func (s *Session) updateUsage(f *EventFacts) (history.Tokens, float64) {
 	if f.CostUSD > 0 {
 		s.ReportedCost = f.CostUSD
 	}
-	costBefore := s.Sum.CostUSD
-	s.Sum.CostUSD = max(s.ReportedCost, s.Import.total().CostUSD+max(s.LoggedUsage.total().CostUSD, s.MeteredUsage.total().CostUSD))
+	s.updateTranscriptUsage(f.ModelUsage)
+	s.Sum.CostUSD = max(s.ReportedCost, s.TranscriptUsage.total().CostUSD,
+		s.Import.total().CostUSD+max(s.LoggedUsage.total().CostUSD, s.MeteredUsage.total().CostUSD))
 	s.CostHistory.add(f.At, costBefore, s.Sum.CostUSD, startsTotal)
-	var tokensBefore history.Tokens
-	if s.Sum.Tokens != nil {
-		tokensBefore = *s.Sum.Tokens
-	}
 	tokens := s.totalTokens()
 	if tokens != (history.Tokens{}) {
 		s.Sum.Tokens = &tokens
 	}
-	return addTokens(tokens, tokensBefore, -1), s.Sum.CostUSD - costBefore
+	change := ModelSpend{cmp.Or(f.Model, s.Sum.Model), addTokens(tokens, tokensBefore, -1), s.Sum.CostUSD - costBefore}
+	return change.Tokens, change.Cost, divideSpend(change, rises(usageBefore, s.countedUsage()))
+}
+
+// updateTranscriptUsage replaces the totals of the transcript, unless an older event has arrived late.
+func (s *Session) updateTranscriptUsage(latest UsageByModel) {
+	before, after := s.TranscriptUsage.total(), latest.total()
+	isOlder := after.CostUSD < before.CostUSD || after.CostUSD == before.CostUSD && larger(after.Tokens, before.Tokens) != after.Tokens
+	if latest != nil && !isOlder {
+		s.TranscriptUsage = latest
+	}
 }
 
 // addEventUsage adds the usage of one event. A later usage of the same message replaces the
@@ -146,11 +174,11 @@ func (s *Session) totalTokens() history.Tokens {
 	for _, t := range s.TranscriptTokens {
 		chats = addTokens(chats, t, 1)
 	}
-	requests := larger(s.LoggedUsage.total().Tokens, s.MeteredUsage.total().Tokens)
-	if requests == (history.Tokens{}) && chats == (history.Tokens{}) {
+	requests, transcript := larger(s.LoggedUsage.total().Tokens, s.MeteredUsage.total().Tokens), s.TranscriptUsage.total().Tokens
+	if requests == (history.Tokens{}) && chats == (history.Tokens{}) && transcript == (history.Tokens{}) {
 		requests = s.MessageTokens
 	}
-	return larger(*capTokens(addTokens(imported, requests, 1)), *capTokens(chats))
+	return larger(larger(*capTokens(addTokens(imported, requests, 1)), *capTokens(chats)), transcript)
 }
 
 // larger returns the larger of two sums, or a if they are equal.
@@ -162,45 +190,58 @@ func larger(a, b history.Tokens) history.Tokens {
 	return a
 }
 
-// Models returns the usage per model, the most expensive first, from the source that counted
-// most. If the sources are equal it uses the log records, which also count requests.
+// countedUsage returns the usage per model, its tokens and its cost each from the source that counts most. If
+// sources are equal it prefers log records, which also count requests.
+func (s *Session) countedUsage() UsageByModel {
+	imported := s.Import.byModel()
+	tokens := imported.plus(s.LoggedUsage)
+	cost := tokens
+	for _, from := range []UsageByModel{imported.plus(s.MeteredUsage), s.TranscriptUsage} {
+		total := from.total()
+		if larger(tokens.total().Tokens, total.Tokens) != tokens.total().Tokens {
+			tokens = from
+		}
+		if total.CostUSD > cost.total().CostUSD+1e-9 { // sums of fractions differ
+			cost = from
+		}
+	}
+	counted := UsageByModel{}
+	for model, u := range tokens {
+		u.CostUSD = 0
+		counted[model] = u
+	}
+	for model, u := range cost {
+		sum := counted[model]
+		sum.CostUSD = u.CostUSD
+		counted[model] = sum
+	}
+	return counted
+}
+
+// Models returns the usage per model, the most expensive first.
 func (s *Session) Models() []history.ModelUse {
-	from, logged, metered := s.LoggedUsage, s.LoggedUsage.total(), s.MeteredUsage.total()
-	if larger(logged.Tokens, metered.Tokens) != logged.Tokens || metered.CostUSD > 1.001*logged.CostUSD { // sums of fractions differ
-		from = s.MeteredUsage
-	}
-	list := make([]history.ModelUse, 0, len(from))
-	if len(from) == 0 {
-		return s.Import.models()
-	}
-	for model, usage := range from {
-		list = append(list, history.ModelUse{
-			Model: model, Requests: usage.Requests, DurationMS: usage.DurationMS, Tokens: usage.Tokens, CostUSD: usage.CostUSD,
-		})
+	counted := s.countedUsage()
+	list := make([]history.ModelUse, 0, len(counted))
+	for model, u := range counted {
+		list = append(list, history.ModelUse{Model: model, Requests: u.Requests, DurationMS: u.DurationMS, Tokens: u.Tokens, CostUSD: u.CostUSD})
 	}
 	slices.SortFunc(list, compareByCost)
 	return list
 }
 
-// meteredOf returns the metered usage of the models that the metrics in f name.
-func (s *Session) meteredOf(f *EventFacts) UsageByModel {
-	if len(f.Series) == 0 {
-		return nil
+// rises returns by how much the usage of models rose, sorted by model.
+func rises(before, after UsageByModel) (list []ModelSpend) {
+	for _, model := range slices.Sorted(maps.Keys(after)) {
+		b, a := before[model], after[model]
+		rise := ModelSpend{model, history.Tokens{
+			Input: max(0, a.Tokens.Input-b.Tokens.Input), Output: max(0, a.Tokens.Output-b.Tokens.Output),
+			CacheRead: max(0, a.Tokens.CacheRead-b.Tokens.CacheRead), CacheWrite: max(0, a.Tokens.CacheWrite-b.Tokens.CacheWrite),
+		}, max(0, a.CostUSD-b.CostUSD)}
+		if rise.Tokens != (history.Tokens{}) || rise.Cost > 0 {
+			list = append(list, rise)
+		}
 	}
-	usage := UsageByModel{}
-	for i := range f.Series {
-		usage[f.Series[i].Model] = s.MeteredUsage[f.Series[i].Model]
-	}
-	return usage
-}
-
-// metricRises returns by how much the metered usage of these models rose, sorted by model.
-func (s *Session) metricRises(before UsageByModel) (rises []ModelSpend) {
-	for _, model := range slices.Sorted(maps.Keys(before)) {
-		after := s.MeteredUsage[model]
-		rises = append(rises, ModelSpend{model, addTokens(after.Tokens, before[model].Tokens, -1), after.CostUSD - before[model].CostUSD})
-	}
-	return rises
+	return list
 }
 
 // Import is the usage and the tools of an imported transcript. Telemetry and hooks add to it if the session
@@ -218,17 +259,10 @@ func (s *Import) total() (sum Usage) {
 	return sum
 }
 
-// models returns the usage of the transcript by model.
-func (s *Import) models() []history.ModelUse {
-	byModel := UsageByModel{}
+// byModel returns the usage of the transcript by model.
+func (s *Import) byModel() (sum UsageByModel) {
 	for _, u := range s.Usage {
-		byModel.add(u.Model, Usage{Requests: u.Requests, Tokens: u.Tokens, CostUSD: u.CostUSD})
+		sum.add(u.Model, Usage{Requests: u.Requests, Tokens: u.Tokens, CostUSD: u.CostUSD})
 	}
-	list := make([]history.ModelUse, 0, len(byModel))
-	for _, model := range slices.Sorted(maps.Keys(byModel)) {
-		u := byModel[model]
-		list = append(list, history.ModelUse{Model: model, Requests: u.Requests, Tokens: u.Tokens, CostUSD: u.CostUSD})
-	}
-	slices.SortStableFunc(list, compareByCost)
-	return list
+	return sum
 }

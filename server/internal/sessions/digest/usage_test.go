@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 )
 
@@ -19,6 +20,19 @@ func requestEvent(model, agent string, input int, cost float64) *Event {
 
 func usageEvent(input int, cost float64, total string) *Event {
 	return newEvent("ApiUsage", fmt.Sprintf(`{"series":[{"model":"opus","usage":{"input_tokens":%d},"cost_usd":%g,"total":%q}]}`, input, cost, total))
+}
+
+// statedEvent returns an event with the usage of the session's transcript, such as "opus 100 0.5": a model, its input
+// tokens and its cost.
+func statedEvent(typ string, models ...string) *Event {
+	var list []schema.ModelUsage
+	for _, m := range models {
+		var u schema.ModelUsage
+		_, _ = fmt.Sscan(m, &u.Model, &u.Tokens.Input, &u.CostUSD)
+		list = append(list, u)
+	}
+	text, _ := json.Marshal(list)
+	return newEvent(typ, `{}`).withEnvelope(`"modelUsage":` + string(text))
 }
 
 // TestUsage_CountsOneSource: usage that several sources report counts once.
@@ -53,6 +67,14 @@ func TestUsage_CountsOneSource(t *testing.T) {
 			newEvent("PostToolUse", `{"usage":{"input_tokens":9}}`), requestEvent("opus", "", 100, 0.5), usageEvent(60, 0.3, ""),
 			newEvent("Stop", `{}`).withTranscript(chat(90)), newEvent("StatusLine", `{"cost":{"total_cost_usd":0.75},"context_window":{"used_percentage":43}}`),
 		}, 100, 0.75},
+		"a transcript by model, late and repeated": {[]*Event{
+			statedEvent("Stop", "opus 100 0"), statedEvent("SessionEnd", "haiku 20 0.25", "opus 100 0.5"), statedEvent("SessionEnd", "haiku 20 0.25", "opus 100 0.5"),
+		}, 120, 0.75},
+		"log records of the same requests as a transcript": {[]*Event{
+			requestEvent("opus", "", 100, 0.5), requestEvent("haiku", "", 20, 0.25), statedEvent("SessionEnd", "haiku 20 0.25", "opus 100 0.5"),
+		}, 120, 0.75},
+		"a transcript with more than its log records": {[]*Event{requestEvent("opus", "", 100, 0.5), statedEvent("SessionEnd", "haiku 20 0.25", "opus 100 0.5")}, 120, 0.75},
+		"a transcript after the status line":          {[]*Event{newEvent("StatusLine", `{"cost":{"total_cost_usd":0.75}}`), statedEvent("SessionEnd", "opus 100 0.5")}, 100, 0.75},
 		"the agent's own sum": {[]*Event{
 			requestEvent("gpt", "", 500, 0), newEvent("T", `{"total_token_usage":{"input_tokens":90,"cached_input_tokens":30}}`),
 		}, 60, 0},
@@ -105,6 +127,59 @@ func TestUsage_PerModelAndAgent(t *testing.T) {
 		sum += m.Tokens.Input
 	}
 	require.EqualValues(t, 200, sum, "nothing is lost")
+}
+
+// The changes by model add up to what the transcript states.
+func TestUsage_TranscriptByModel(t *testing.T) {
+	t.Parallel()
+	want := []history.ModelUse{
+		{Model: "opus", Tokens: history.Tokens{Input: 1030}, CostUSD: 0.7},
+		{Model: "haiku", Tokens: history.Tokens{Input: 71}, CostUSD: 0.1},
+	}
+	for name, events := range map[string][]*Event{
+		"at the end":   {statedEvent("SessionEnd", "opus 1030 0.7", "haiku 71 0.1")},
+		"at each turn": {statedEvent("Stop", "opus 30 0"), statedEvent("Stop", "opus 1030 0", "haiku 70 0"), statedEvent("SessionEnd", "opus 1030 0.7", "haiku 71 0.1")},
+		"after some log records": {
+			newEvent("ApiRequest", `{"model":"haiku","usage":{"input_tokens":70},"cost_usd":0.05}`), statedEvent("SessionEnd", "opus 1030 0.7", "haiku 71 0.1"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, got := &Session{}, UsageByModel{}
+			for _, e := range append(events, newEvent("Notification", `{"modelUsage":[{"model":"gpt","tokens":{"input":5}}]}`)) {
+				for _, part := range s.Add(Parse(e)).Spend {
+					got.add(part.Model, Usage{Tokens: part.Tokens, CostUSD: part.Cost})
+				}
+			}
+			require.Len(t, got, len(want))
+			for i, m := range s.Models() {
+				m.Requests = 0
+				require.InDelta(t, want[i].CostUSD, m.CostUSD, 1e-9)
+				require.InDelta(t, want[i].CostUSD, got[m.Model].CostUSD, 1e-9)
+				require.Equal(t, want[i].Tokens, got[m.Model].Tokens)
+				m.CostUSD = want[i].CostUSD
+				require.Equal(t, want[i], m)
+			}
+		})
+	}
+}
+
+// Hostile values are limited as those of telemetry.
+func TestUsage_IgnoresImpossibleTranscript(t *testing.T) {
+	t.Parallel()
+	s := &Session{}
+	for _, list := range []string{`5`, `{}`, `[5,"x",null,[]]`, `[{"model":7,"tokens":5,"costUsd":"1"},{"tokens":{"input":-1,"output":1e300},"costUsd":-1}]`} {
+		s.Add(Parse(newEvent("Stop", `{}`).withEnvelope(`"modelUsage":` + list)))
+	}
+	require.Nil(t, s.Sum.Tokens)
+	require.Zero(t, s.Sum.CostUSD)
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("m%d 1000000000000 1000000", i))
+	}
+	s.Add(Parse(statedEvent("Stop", many...)))
+	require.LessOrEqual(t, len(s.Models()), maxModels+1)
+	require.LessOrEqual(t, s.Sum.CostUSD, maxCost)
 }
 
 // TestModels_UseOneSource: a cost in ten parts is not less than the same cost in one.
