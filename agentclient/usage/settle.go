@@ -58,15 +58,36 @@ func (s *session) starts() []float64 {
 	return slices.Sorted(maps.Keys(starts))
 }
 
+// totalsSince returns the totals with that start, the earliest first: they only grow.
+func (s *session) totalsSince(start float64) (totals []total) {
+	for _, t := range s.totals {
+		if t.start == start {
+			totals = append(totals, t)
+		}
+	}
+	slices.SortStableFunc(totals, func(x, y total) int { return x.compare(&y) })
+	return totals
+}
+
+// compare reports which total is larger.
+func (t *total) compare(o *total) int {
+	a, b := t.sum(), o.sum()
+	return cmp.Or(cmp.Compare(a.CostUSD, b.CostUSD), cmp.Compare(a.Tokens.Input+a.Tokens.Output, b.Tokens.Input+b.Tokens.Output))
+}
+
+func (t *total) sum() (sum history.ImportedUsage) {
+	for _, model := range slices.Sorted(maps.Keys(t.byModel)) {
+		u := t.byModel[model]
+		sum.CostUSD, sum.Tokens = sum.CostUSD+u.CostUSD, sum.Tokens.Add(u.Tokens)
+	}
+	return sum
+}
+
 // settle returns the usage that the totals since start state, and removes the requests that they count.
 func (b *Books) settle(s *session, start float64, own map[string]history.ImportedUsage) (list []history.ImportedUsage) {
 	last, before := total{}, b.inherited(s, start)
 	rest := map[string]history.ImportedUsage{}
-	for i := range s.totals {
-		t := &s.totals[i]
-		if t.start != start {
-			continue
-		}
+	for _, t := range s.totalsSince(start) {
 		for model, u := range t.byModel {
 			more := history.ImportedUsage{At: schema.Millis(t.at), Model: model, CostUSD: max(0, u.CostUSD-before[model].CostUSD)}
 			if more.CostUSD > 0 {
@@ -76,11 +97,11 @@ func (b *Books) settle(s *session, start float64, own map[string]history.Importe
 			sum.Tokens = sum.Tokens.Add(rise(before[model].Tokens, u.Tokens))
 			rest[model] = sum
 		}
-		last, before = *t, t.byModel
+		last, before = t, t.byModel
 	}
 	byModel := map[string][]history.ImportedUsage{}
 	for key, r := range own {
-		if r.At == 0 || float64(r.At) >= start && int64(r.At) <= last.at {
+		if float64(r.At) >= start && (last.until == 0 || int64(r.At) < last.until) || r.At == 0 {
 			delete(own, key)
 			byModel[r.Model] = append(byModel[r.Model], r)
 		}
@@ -114,22 +135,14 @@ func rise(a, b history.Tokens) history.Tokens {
 // inherited returns the totals of another session that those of s since start continue: a copy begins with
 // the totals of its original. These are the latest ones whose newest request s has as a copy.
 func (b *Books) inherited(s *session, start float64) (byModel map[string]history.ImportedUsage) {
-	highest := 0.0
+	var latest total
 	for _, original := range b.started[start] {
-		for i := range original.totals {
-			t := &original.totals[i]
+		for _, t := range original.totalsSince(start) {
 			_, has := s.requests[t.newest]
-			if original == s || t.start != start || !has || b.owner(t.newest, s) == s {
-				continue
-			}
-			cost := 0.0
-			for _, u := range t.byModel {
-				cost += u.CostUSD
-			}
-			if byModel == nil || cost > highest {
-				byModel, highest = t.byModel, cost
+			if original != s && has && b.owner(t.newest, s) != s && t.compare(&latest) >= 0 {
+				latest = t
 			}
 		}
 	}
-	return byModel
+	return latest.byModel
 }

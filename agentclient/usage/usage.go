@@ -38,19 +38,20 @@ type session struct {
 	id       string
 	requests map[string]history.ImportedUsage // a message spans several lines, and the last one has its usage
 	totals   []total                          // in the order of their lines
-	copied   map[string]bool
-	stated   float64 // the cost without its models
-	statedAt int64   // Unix ms
-	model    string  // the latest of the main agent
-	newest   string  // the newest request of the main agent
-	at       int64   // time of the newest request, Unix ms
+	copied   map[string]string                // by request: the session that made it, if a line names another
+	stated   float64                          // the cost without its models
+	statedAt int64                            // Unix ms
+	model    string                           // the latest of the main agent
+	newest   string                           // the newest request of the main agent
+	at       int64                            // time of the newest request, Unix ms
 }
 
 // total is a cost-state line.
 type total struct {
 	start   float64 // since when it counts, Unix ms
-	at      int64   // of the newest request that it counts, Unix ms
+	at      int64   // of the newest request of the main agent that it counts, Unix ms
 	newest  string  // that request
+	until   int64   // when the main agent made the next one, Unix ms; 0: never
 	byModel map[string]history.ImportedUsage
 }
 
@@ -87,7 +88,7 @@ func mayCount(text []byte) bool {
 func (b *Books) session(id string) *session {
 	s := b.sessions[id]
 	if s == nil {
-		s = &session{id: id, requests: map[string]history.ImportedUsage{}, copied: map[string]bool{}}
+		s = &session{id: id, requests: map[string]history.ImportedUsage{}, copied: map[string]string{}}
 		b.sessions[id] = s
 	}
 	return s
@@ -118,16 +119,22 @@ func (b *Books) add(s *session, l *Line, isMain bool) {
 	if key == "" {
 		key = s.id + "#" + strconv.Itoa(len(s.requests))
 	}
-	if _, known := s.requests[key]; !known {
+	_, isKnown := s.requests[key]
+	if !isKnown {
 		b.holders[key] = append(b.holders[key], s)
 	}
 	s.requests[key] = u
 	if l.RequestSession != "" && l.RequestSession != s.id {
-		s.copied[key] = true
+		s.copied[key] = l.RequestSession
 	}
 	s.at = max(s.at, at)
 	if isMain {
 		s.model, s.newest = cmp.Or(u.Model, s.model), key
+	}
+	for i := range s.totals {
+		if t := &s.totals[i]; isMain && !isKnown && t.until == 0 {
+			t.until = at
+		}
 	}
 }
 
@@ -149,7 +156,10 @@ func (s *session) addTotal(l *Line) {
 		sum.CostUSD += bounded(u.CostUSD, maxCost)
 		t.byModel[model] = sum
 	}
-	s.totals = append(s.totals, t)
+	isCopy := func(o total) bool { return o.start == t.start && maps.Equal(o.byModel, t.byModel) }
+	if !slices.ContainsFunc(s.totals, isCopy) {
+		s.totals = append(s.totals, t)
+	}
 }
 
 func tokens(u messageUsage) history.Tokens {
@@ -180,16 +190,7 @@ func (b *Books) owner(key string, s *session) *session {
 		return s
 	}
 	return slices.MinFunc(holders, func(x, y *session) int {
-		return cmp.Or(compareBool(x.copied[key], y.copied[key]), cmp.Compare(len(x.requests), len(y.requests)), cmp.Compare(x.id, y.id))
+		return cmp.Or(cmp.Compare(min(len(x.copied[key]), 1), min(len(y.copied[key]), 1)),
+			cmp.Compare(len(x.requests), len(y.requests)), cmp.Compare(x.id, y.id))
 	})
-}
-
-func compareBool(x, y bool) int {
-	switch {
-	case x == y:
-		return 0
-	case y:
-		return -1
-	}
-	return 1
 }

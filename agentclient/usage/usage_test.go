@@ -53,7 +53,8 @@ func TestBooks(t *testing.T) {
 	one, two := message("a", "1", "opus 1 10"), message("a", "2", "haiku 2 20")
 	copied := strings.NewReplacer(`"sessionId":"a"`, `"requestSessionId":"a","sessionId":"b"`).Replace(one)
 	for name, c := range map[string]struct {
-		a, b []string // the lines of two files
+		a, b []string // the lines of two sessions
+		sub  []string // of another file of a
 		want map[string]string
 		ofB  map[string]string
 	}{
@@ -67,6 +68,10 @@ func TestBooks(t *testing.T) {
 		"variant of the model":       {a: []string{one, total("a", start, "opus[1m] 10 0.5", "opus 1 0.25")}, want: map[string]string{"opus": "11 0.75"}},
 		"resumed": {a: []string{one, total("a", start, "opus 10 0.5"), two, total("a", start, "opus 10 0.5", "haiku 20 0.25")},
 			want: map[string]string{"opus": "10 0.50", "haiku": "20 0.25"}},
+		"subagent that ends last": {a: []string{one, total("a", start, "opus 10 0.5", "haiku 20 0.25")}, sub: []string{two},
+			want: map[string]string{"opus": "10 0.50", "haiku": "20 0.25"}},
+		"older copy of the file": {a: []string{one, total("a", start, "opus 10 0.5"), two, total("a", start, "opus 10 0.5", "haiku 20 0.25")},
+			sub: []string{one, total("a", start, "opus 10 0.5")}, want: map[string]string{"opus": "10 0.50", "haiku": "20 0.25"}},
 		"runs again": {a: []string{one, total("a", start, "opus 10 0.5"), two}, want: map[string]string{"opus": "10 0.50", "haiku": "20 0.00"}},
 		"resumed without its totals": {a: []string{one, total("a", start, "opus 10 0.5"), two, total("a", start+1500, "haiku 20 0.25")},
 			want: map[string]string{"opus": "10 0.50", "haiku": "20 0.25"}},
@@ -98,6 +103,8 @@ func TestBooks(t *testing.T) {
 				_, err := books.Read(strings.NewReader(strings.Join(lines, "\n")), id, true)
 				require.NoError(t, err)
 			}
+			_, err := books.Read(strings.NewReader(strings.Join(c.sub, "\n")), "a", false)
+			require.NoError(t, err)
 			require.Equal(t, c.want, sums(books, "a"))
 			if c.ofB != nil {
 				require.Equal(t, c.ofB, sums(books, "b"))

@@ -245,9 +245,7 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 func (h *hookRun) conversation(c *hook.Call) transcript.Messages {
 	path := c.Event.AgentTranscriptPath
 	if c.Event.AgentID == "" && path == "" {
-		var payload map[string]json.RawMessage
-		_ = json.Unmarshal(c.Event.Payload, &payload) // without a path, there are no messages
-		_ = json.Unmarshal(payload["transcript_path"], &path)
+		path = transcriptPath(c)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
 	defer cancel()
@@ -259,6 +257,14 @@ func (h *hookRun) readPlan(file, path string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
 	defer cancel()
 	return transcript.Plan(ctx, file, path)
+}
+
+// transcriptPath returns the path of the session's transcript in the agent's input, or "".
+func transcriptPath(c *hook.Call) (path string) {
+	var payload map[string]json.RawMessage
+	_ = json.Unmarshal(c.Event.Payload, &payload)
+	_ = json.Unmarshal(payload["transcript_path"], &path)
+	return path
 }
 
 // deadline returns when the hook stops waiting. It is before the agent kills the hook,

@@ -3,6 +3,7 @@ package hookrun
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,9 +14,35 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
+	"github.com/hookback/hookback/agentclient/usage"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
+
+// turnUsageTimeout and sessionUsageTimeout limit how long a hook reads the usage of a session, after a turn and at its
+// end. A busy machine reads 100 MB of transcripts in a second.
+const (
+	turnUsageTimeout    = 250 * time.Millisecond
+	sessionUsageTimeout = time.Second
+)
+
+// readUsage adds the usage of the session to the events that end a turn or the session: its agent may send no
+// telemetry.
+func (h *hookRun) readUsage(c *hook.Call) {
+	e, timeout := &c.Event, sessionUsageTimeout
+	if e.HookEventType == "Stop" {
+		timeout = turnUsageTimeout
+	}
+	if e.Agent != "claude-code" || e.HookEventType != "Stop" && e.HookEventType != "SessionEnd" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	var err error
+	if e.ModelUsage, err = usage.OfSession(ctx, transcriptPath(c), e.SessionID); err != nil && timeout == sessionUsageTimeout {
+		h.logf("read the usage of the session: %v", err) // after a turn, the next event has it
+	}
+}
 
 // send sends the event of the call. It returns the directive of the hub, and the rest of the
 // report: the events of earlier hooks that were spooled, or the spooling of this one if no hub

@@ -209,6 +209,7 @@ func (h *hookRun) answer(c *hook.Call, v hook.Verdict) (status int) {
 	if h.exit != nil && printFirst { // even if a disk does not respond
 		defer time.AfterFunc(reportTimeout, func() { h.exit(status) }).Stop()
 	}
+	h.readUsage(c)
 	directive, finish := h.send(c)
 	if !printFirst {
 		status = h.writeReply(h.agent.Agent.Render(c, h.applyDirective(c, directive, v)))
