@@ -163,3 +163,17 @@ func TestClaudeUsage_EqualsItsOwnTotals(t *testing.T) {
 		})
 	}
 }
+
+// A session that a person clears has its totals, too.
+func TestClaudeUsage_OfClearedSession(t *testing.T) {
+	t.Parallel()
+	p := newTestEnv(t)
+	p.installHooks(t, "claude-code")
+	term := p.startClaudeTerminal(t, newModel(t))
+	cleared := p.waitForEvent(t, "of the turn's end", func(e *schema.Event) bool { return e.HookEventType == "Stop" }).SessionID
+	term.press(t, "/clear")
+	term.waitForText(t, "/clear", true)
+	term.press(t, "Enter")
+	p.waitForEvent(t, "of its totals", func(e *schema.Event) bool { return e.HookEventType == "ApiUsage" && e.SessionID == cleared })
+	p.requireUsage(t, cleared, p.statedByModel(t, cleared))
+}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -42,6 +43,23 @@ func OfSession(ctx context.Context, path, id string) ([]schema.ModelUsage, error
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// Previous returns the transcript in the folder of path that was written last, except path; "" if there is none.
+func Previous(path string) (previous string) {
+	if path == "" {
+		return ""
+	}
+	var latest time.Time
+	entries, _ := os.ReadDir(filepath.Dir(path)) // none without a folder
+	for _, entry := range entries {
+		name := filepath.Join(filepath.Dir(path), entry.Name())
+		info, err := entry.Info()
+		if err == nil && name != path && filepath.Ext(name) == ".jsonl" && info.ModTime().After(latest) {
+			previous, latest = name, info.ModTime()
+		}
+	}
+	return previous
 }
 
 func ofSession(ctx context.Context, path, id string) ([]schema.ModelUsage, error) {

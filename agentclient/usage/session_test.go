@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,4 +55,16 @@ func TestOfSession_Errors(t *testing.T) {
 	cancel()
 	_, err = usage.OfSession(canceled, write(t, dir, "a.jsonl", message("a", "1", "opus 1 10")), "a")
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestPrevious_IsTheNewestOther(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i, name := range []string{"b.jsonl", "c.jsonl", "a.jsonl", "d.txt"} {
+		require.NoError(t, os.Chtimes(write(t, dir, name), time.Unix(int64(i), 0), time.Unix(int64(i), 0)))
+	}
+	require.Equal(t, filepath.Join(dir, "c.jsonl"), usage.Previous(filepath.Join(dir, "a.jsonl")))
+	require.Equal(t, filepath.Join(dir, "a.jsonl"), usage.Previous(filepath.Join(dir, "new.jsonl")))
+	require.Empty(t, usage.Previous(""))
+	require.Empty(t, usage.Previous(filepath.Join(dir, "none", "a.jsonl")))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,4 +46,29 @@ func TestHookUsage_IsThatOfTheTranscript(t *testing.T) {
 	require.NoError(t, os.Mkdir(transcript, 0o700))
 	c.runInTime(t, fmt.Sprintf(`{"session_id":"s2","hook_event_name":"SessionEnd","transcript_path":%q,"cwd":"/src/shop"}`, transcript))
 	require.Contains(t, c.log(), "read the usage of the session")
+}
+
+// Claude Code writes the totals of a cleared session before the next one starts.
+func TestHookUsage_OfClearedSession(t *testing.T) {
+	t.Parallel()
+	c := newHookCommand(t, hubtest.Start(t).URL(), "", "--app", "shop")
+	transcript := func(session, line string) string {
+		file := filepath.Join(c.home, session+".jsonl")
+		require.NoError(t, os.WriteFile(file, []byte(line), 0o600))
+		return file
+	}
+	old := transcript("old", `{"type":"cost-state","sessionId":"old","totalCostUSD":9,"startTime":1,"modelUsage":{"opus":{"inputTokens":1,"costUSD":9}}}`)
+	require.NoError(t, os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)))
+	c.runInTime(t, fmt.Sprintf(`{"session_id":"s1","hook_event_name":"SessionEnd","reason":"clear","transcript_path":%q}`, transcript("s1", "")))
+	transcript("s1", `{"type":"cost-state","sessionId":"s1","totalCostUSD":0.5,"startTime":1,"modelUsage":{"opus":{"inputTokens":20,"costUSD":0.5}}}`)
+	next := filepath.Join(c.home, "s2.jsonl") // Claude Code writes it later
+	c.runInTime(t, fmt.Sprintf(`{"session_id":"s2","hook_event_name":"SessionStart","source":"clear","transcript_path":%q}`, next))
+	var page history.SessionPage
+	require.NoError(t, getJSON(t, c.hub+schema.PathSessions, &page))
+	costs := map[string]float64{}
+	for _, s := range page.Sessions {
+		costs[s.SessionID] = s.CostUSD
+		require.Equal(t, s.SessionID == "s1", s.Ended)
+	}
+	require.Equal(t, map[string]float64{"s1": 0.5, "s2": 0}, costs)
 }

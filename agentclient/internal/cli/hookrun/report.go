@@ -10,6 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/hook"
@@ -41,6 +44,27 @@ func (h *hookRun) readUsage(c *hook.Call) {
 	var err error
 	if e.ModelUsage, err = usage.OfSession(ctx, transcriptPath(c), e.SessionID); err != nil && timeout == sessionUsageTimeout {
 		h.logf("read the usage of the session: %v", err) // after a turn, the next event has it
+	}
+}
+
+// reportCleared sends the usage of the session that the person has cleared: Claude Code writes its totals after the
+// last hook of the session, and before the first one of the next.
+func (h *hookRun) reportCleared(c *hook.Call) {
+	e := c.Event
+	if e.Agent != "claude-code" || e.HookEventType != "SessionStart" || e.Source != "clear" {
+		return
+	}
+	path := usage.Previous(transcriptPath(c))
+	ctx, cancel := context.WithTimeout(context.Background(), turnUsageTimeout)
+	defer cancel()
+	e = schema.Event{
+		SourceApp: e.SourceApp, SessionID: strings.TrimSuffix(filepath.Base(path), ".jsonl"), HookEventType: "ApiUsage", Agent: e.Agent,
+		OSUser: e.OSUser, Timestamp: e.Timestamp, Payload: json.RawMessage("{}"), Summary: "The totals of the session", IdempotencyKey: randomKey(),
+	}
+	e.ModelUsage, _ = usage.OfSession(ctx, path, e.SessionID) // without it, the tokens of the last turn count
+	if slices.ContainsFunc(e.ModelUsage, func(u schema.ModelUsage) bool { return u.CostUSD > 0 }) {
+		_, finish := h.send(&hook.Call{Event: e})
+		finish()
 	}
 }
 

@@ -218,6 +218,7 @@ func (h *hookRun) answer(c *hook.Call, v hook.Verdict) (status int) {
 		}
 	}
 	finish()
+	h.reportCleared(c)
 	h.reportPolicy(c)
 	return status
 }
