@@ -122,49 +122,78 @@ func (p *projects) subagents(id, folder string) (files []transcriptFile) {
 	return files
 }
 
-// sessions reads the usage in the files of the sessions that are wanted. It returns all sessions, the least
-// recently changed first, and an error for each file that can't be read.
-func (p *projects) sessions(
-	files []transcriptFile, wanted func(id string, modified time.Time) bool,
-) (sessions []*sessionFiles, books *usage.Books, problems []error) {
-	modified := map[string]time.Time{}
-	for _, f := range files {
-		if f.modified.After(modified[f.owner]) {
-			modified[f.owner] = f.modified
-		}
-	}
+// index has the sessions of the files that were read.
+type index struct {
+	books    *usage.Books
+	sessions map[string]*sessionFiles
+	problems []error
+}
+
+// index reads the usage in the files of the sessions that are wanted, which may have lines of others: those are
+// wanted, too, if that changes when they were active. Sessions without files are not wanted.
+func (p *projects) index(files []transcriptFile, wanted func(id string, modified time.Time) bool) *index {
+	x := &index{books: usage.NewBooks(), sessions: map[string]*sessionFiles{}}
 	slices.SortStableFunc(files, func(a, b transcriptFile) int { // subagents belong to sessions that are known then
 		return cmp.Or(order(a.isMain, b.isMain), a.modified.Compare(b.modified))
 	})
-	byID := map[string]*sessionFiles{}
-	books = usage.NewBooks()
 	for _, f := range files {
-		ids := []string{f.owner}
-		if f.owner == "" || wanted(f.owner, modified[f.owner]) {
-			named, err := p.readUsage(books, f)
-			if err != nil {
-				problems = append(problems, err)
-				continue
+		x.session(f.owner, f)
+	}
+	for unread := len(files) + 1; len(files) < unread; {
+		unread = len(files)
+		files = slices.DeleteFunc(files, func(f transcriptFile) bool {
+			s := x.sessions[f.owner]
+			if s != nil && !wanted(s.id, s.modified) {
+				return false
 			}
-			ids = append(ids, named...)
-		}
-		slices.Sort(ids)
-		for _, id := range slices.Compact(ids) {
-			if byID[id] == nil && f.isMain {
-				byID[id] = &sessionFiles{id: id}
-			}
-			if s := byID[id]; s != nil {
-				s.files = append(s.files, f)
-				s.modified = slices.MaxFunc([]time.Time{s.modified, f.modified}, time.Time.Compare)
-			}
+			x.read(p, f)
+			return true
+		})
+	}
+	maps.DeleteFunc(x.sessions, func(id string, s *sessionFiles) bool { return len(s.files) == 0 && wanted(id, s.modified) })
+	return x
+}
+
+// session returns the session that a file has lines of; nil if it is known from subagents only.
+func (x *index) session(id string, f transcriptFile) *sessionFiles {
+	if x.sessions[id] == nil && f.isMain {
+		x.sessions[id] = &sessionFiles{id: id}
+	}
+	s := x.sessions[id]
+	if s != nil && f.modified.After(s.modified) {
+		s.modified = f.modified
+	}
+	return s
+}
+
+// read adds a file to the sessions of its lines.
+func (x *index) read(p *projects, f transcriptFile) {
+	ids := []string{f.owner}
+	err := p.open(f, func(file io.Reader) error {
+		named, err := x.books.Read(file, f.owner, f.isMain)
+		ids = append(ids, named...)
+		return err
+	})
+	if err != nil {
+		x.problems = append(x.problems, err)
+		return
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if s := x.session(id, f); s != nil {
+			s.files = append(s.files, f)
+			slices.SortFunc(s.files, func(a, b transcriptFile) int {
+				return cmp.Or(order(a.isMain, b.isMain), order(a.owner == id, b.owner == id), a.modified.Compare(b.modified), cmp.Compare(a.name, b.name))
+			})
 		}
 	}
-	for id, s := range byID {
-		slices.SortStableFunc(s.files, func(a, b transcriptFile) int { return order(a.owner == id, b.owner == id) })
-	}
-	return slices.SortedFunc(maps.Values(byID), func(a, b *sessionFiles) int {
+}
+
+// sorted returns the sessions, the least recently changed first.
+func (x *index) sorted() []*sessionFiles {
+	return slices.SortedFunc(maps.Values(x.sessions), func(a, b *sessionFiles) int {
 		return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.id, b.id))
-	}), books, problems
+	})
 }
 
 // order sorts true before false.
@@ -195,15 +224,6 @@ func (p *projects) read(s *sessionFiles, books *usage.Books) (*transcript, error
 		}
 	}
 	return t, nil
-}
-
-// readUsage adds a file to the books and returns the sessions that its lines name.
-func (p *projects) readUsage(books *usage.Books, f transcriptFile) (sessions []string, err error) {
-	err = p.open(f, func(file io.Reader) (err error) {
-		sessions, err = books.Read(file, f.owner, f.isMain)
-		return err
-	})
-	return sessions, err
 }
 
 func (p *projects) open(f transcriptFile, read func(io.Reader) error) error {

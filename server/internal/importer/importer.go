@@ -208,13 +208,14 @@ func (r *run) readKnown(ctx context.Context) error {
 // importAll imports the sessions that were active since cutoff, oldest first.
 func (r *run) importAll(ctx context.Context, folder *projects, cutoff time.Time) error {
 	files, problems := folder.files()
-	sessions, books, unread := folder.sessions(files, func(id string, modified time.Time) bool {
+	found := folder.index(files, func(id string, modified time.Time) bool {
 		_, known := r.known[id] // one that was imported before may be the original of a copy
 		return known || !modified.Before(cutoff)
 	})
-	for _, err := range append(problems, unread...) {
+	for _, err := range append(problems, found.problems...) {
 		r.sum.unreadable(r.Err, err)
 	}
+	sessions := found.sorted()
 	for i, s := range sessions {
 		r.progress(i, len(sessions))
 		if err := ctx.Err(); err != nil {
@@ -228,7 +229,7 @@ func (r *run) importAll(ctx context.Context, folder *projects, cutoff time.Time)
 			r.sum.older++
 			continue
 		}
-		t, err := folder.read(s, books)
+		t, err := folder.read(s, found.books)
 		if err != nil {
 			r.sum.unreadable(r.Err, err)
 			continue

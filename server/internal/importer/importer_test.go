@@ -364,6 +364,11 @@ func TestImport_CountsEachRequestOnce(t *testing.T) {
 			m.write("a.jsonl", day, first(m), strings.Replace(m.assistant(day, "m2 "+opus, `[]`, 100, 1), sessionID, "b", 1))
 			m.write("b.jsonl", 2*day, m.assistant(2*day, "m3 "+opus, `[]`, 1000, 1))
 		}, map[string]int64{"a": 11, "b": 1102}, 0},
+		"lines of a session whose file is old": {func(m *machine) {
+			m.write("a.jsonl", day, first(m), strings.Replace(m.assistant(day, "m2 "+opus, `[]`, 100, 1), sessionID, "b", 1))
+			m.write("b.jsonl", 40*day, m.assistant(40*day, "m3 "+opus, `[]`, 1000, 1))
+			m.write("b/subagents/agent-1.jsonl", 40*day, m.assistant(40*day, "m4 "+haiku, `[]`, 10_000, 1))
+		}, map[string]int64{"a": 11, "b": 11103}, 0},
 		"lines of a session without a file": {func(m *machine) {
 			m.write("a.jsonl", day, first(m), strings.Replace(m.assistant(day, "m2 "+opus, `[]`, 100, 1), sessionID, "b", 1))
 		}, map[string]int64{"a": 11, "b": 101}, 0},

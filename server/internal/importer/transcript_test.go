@@ -287,15 +287,15 @@ func newProjects(t *testing.T, files map[string]string) *projects {
 // find returns the files of all sessions, sorted.
 func (p *projects) find() (files map[string][]string, problems []error) {
 	all, problems := p.files()
-	found, _, unread := p.sessions(all, func(string, time.Time) bool { return true })
+	found := p.index(all, func(string, time.Time) bool { return true })
 	files = map[string][]string{}
-	for _, s := range found {
+	for _, s := range found.sessions {
 		for _, f := range s.files {
 			files[s.id] = append(files[s.id], f.name)
 		}
 		slices.Sort(files[s.id])
 	}
-	return files, append(problems, unread...)
+	return files, append(problems, found.problems...)
 }
 
 func TestProjects_FindsSubagents(t *testing.T) {
