@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/hook/internal/textform"
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
 
@@ -35,8 +37,14 @@ func (codex) Parse(in Input) (Call, error) {
 		c.setGate(CanDeny|CanEdit, "", o.text("cwd"))
 	case "PermissionRequest":
 		c.setTool(name, codexTools, arguments)
-		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny
+		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny|CanGrant
 		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+	case "PermissionDenied": // not an event of Codex: its transcript has the refusal
+		name, arguments = codexCall(name, o.text("tool_input"))
+		c.setTool(name, codexTools, arguments)
+		c.Point, c.Capabilities = Appeal, CanAllow
+		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+		c.Ask.Appeal = &schema.Appeal{By: "Codex auto-review", Reason: clip(o.text("reason"), schema.MaxReason)}
 	case "PostToolUse", "PostToolUseFailure":
 		c.setTool(name, codexTools, arguments)
 		c.Capabilities = CanMessage
@@ -75,6 +83,9 @@ func (codex) Render(c *Call, v Verdict) Reply {
 	if c.Point == Observe {
 		return messageReply(c.Event.HookEventType, control.PromptText(v.Messages))
 	}
+	if c.Point == Appeal {
+		return c.codexRetryReply(v)
+	}
 	v = c.adaptVerdict(v)
 	if v.Effect == Allow && v.Arguments != nil && !c.codexAcceptsEdit(v.Arguments) {
 		v = c.denyEdit(v.Arguments)
@@ -88,6 +99,34 @@ func (codex) Render(c *Call, v Verdict) Reply {
 		v.Reason = ""
 	}
 	return preToolUseReply(v)
+}
+
+// codexCall returns a call of the model as Codex sends it to its hooks, so that a grant fits the next
+// prompt. call is JSON, or the text of a patch.
+func codexCall(tool, call string) (name string, arguments json.RawMessage) {
+	type hookInput struct {
+		Command     string `json:"command"`
+		Description string `json:"description,omitempty"`
+	}
+	switch o := decodeMembers(json.RawMessage(call)); {
+	case codexTools[tool] == toolEdit:
+		return tool, encodeJSON(hookInput{Command: call})
+	case codexTools[tool] == toolBash && o.text("cmd")+o.text("command") != "":
+		return toolBash, encodeJSON(hookInput{o.text("cmd") + o.text("command"), o.text("justification")})
+	default:
+		return tool, json.RawMessage(call)
+	}
+}
+
+// codexRetryReply encodes the answer to an appeal at the end of a turn. An approval continues the turn
+// with a prompt to repeat the call, which is approved only with the same arguments.
+func (c *Call) codexRetryReply(v Verdict) Reply {
+	if v.Effect != Allow {
+		return Reply{}
+	}
+	return messageReply("Stop", "A person approved, in Hookback, the call that the reviewer refused. It may run once. "+
+		"Run exactly this call now, with the same arguments and the same justification: "+
+		c.Tool.Name+" "+textform.CompactJSON(c.Tool.Arguments))
 }
 
 // codexAcceptsEdit reports whether Codex would run exactly these arguments. For a shell

@@ -12,7 +12,7 @@ func (c *Call) Accepts() control.Accepts {
 	gates := c.Point == Gate || c.Point == DeferToPrompt
 	return control.Accepts{
 		Freeze:  gates && c.Capabilities.Has(CanDeny),
-		Grant:   gates && c.Capabilities.Has(CanGrant),
+		Grant:   (gates || c.Point == Prompt) && c.Capabilities.Has(CanGrant),
 		Message: c.Capabilities.Has(CanMessage),
 	}
 }

@@ -86,6 +86,9 @@ type Call struct {
 	// PromptAfter is how long the agent's own prompt may stay closed for a hook that waits:
 	// it opens when the hook ends without a decision. 0 means that there is no such limit.
 	PromptAfter time.Duration
+	// Reviewed means that a reviewer of the agent decides about a Prompt. Then no person is asked,
+	// unless the policy asks for one or the reviewer's refusal becomes an Appeal.
+	Reviewed bool
 	// Headless means that no one can answer at the agent's own prompt.
 	Headless bool
 	// Fallback is the effect when no one can decide: Pass or Ask, whichever opens the

@@ -159,7 +159,8 @@ var agentConfigs = []agentConfig{
 			{name: "PreToolUse", mode: block}, {name: "PermissionRequest", mode: block}, {name: "PostToolUse"},
 			{name: "SubagentStart"}, {name: "SubagentStop"},
 			{name: "PreCompact"}, {name: "PostCompact"},
-			{name: "Stop", sync: true}, {name: "Interrupt", timeoutSeconds: 3, sync: true},
+			// At the end of a turn, a call that Codex's reviewer refused is appealed.
+			{name: "Stop", mode: block, sync: true}, {name: "Interrupt", timeoutSeconds: 3, sync: true},
 		},
 		notes: []agentNote{{"", "Codex runs new or changed hooks only after they are trusted: open /hooks in Codex and trust them"}},
 	},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ type agentRow struct {
 	prompts  string // its own prompts, answered in the dashboard
 	calls    string // calls that the policy covers
 	fallback string // if no one can answer
+	refusals string // calls that its own reviewer refuses; "" if it is not known to have one
 	note     string // after the version, or for an agent that no test runs
 }
 
@@ -25,19 +27,21 @@ const ownPrompt = "its own prompt"
 
 var agentRows = []agentRow{
 	{"claude-code", "approve, deny with a reason, edit, always allow; questions, plans, MCP servers' questions", "ask, deny, allow",
-		"its own prompt, which is open all the time", ""},
-	{"codex", "approve, deny with a reason", "approve, deny, edit", "prompts: its own; policy: denied with a reason", ""},
-	{"opencode", "approve, deny with a reason, always allow; questions", "–", "its own prompt, which is open all the time", ""},
-	{"copilot", "–", "approve, deny, edit", ownPrompt, ""},
-	{"qwen", "approve, deny with a reason, edit", "approve, deny", ownPrompt, ""},
-	{"droid", "–", "approve, deny, edit", "denied with a reason", ""},
-	{"gemini", "–", "approve, deny, edit", "its own prompt if a terminal is attached (Linux); otherwise denied with a reason", ""},
-	{"cline", "–", "approve, deny, edit (CLI 3); a denial ends the task", "denied with a reason", "CLI; the editor extension from its source"},
-	{"cursor", "–", "approve, deny; edit except for shell and MCP calls", "its own prompt; file tools: denied with a reason", ""},
-	{"antigravity", "–", "approve, deny", ownPrompt, ""},
-	{"crush", "–", "approve, deny, edit", "like Gemini CLI", ""},
-	{"windsurf", "–", "approve, deny", "denied with a reason", ""},
-	{"kiro", "–", "approve, deny", "denied with a reason", "before Kiro 3"},
+		"its own prompt, which is open all the time", "appeals", ""},
+	{"codex", "approve, deny with a reason", "approve, deny, edit", "prompts: its own; policy: denied with a reason",
+		"appeals, at the end of the turn", ""},
+	{"opencode", "approve, deny with a reason, always allow; questions", "–", "its own prompt, which is open all the time", "", ""},
+	{"copilot", "–", "approve, deny, edit", ownPrompt, "", ""},
+	{"qwen", "approve, deny with a reason, edit", "approve, deny", ownPrompt, "", ""},
+	{"droid", "–", "approve, deny, edit", "denied with a reason", "", ""},
+	{"gemini", "–", "approve, deny, edit", "its own prompt if a terminal is attached (Linux); otherwise denied with a reason", "", ""},
+	{"cline", "–", "approve, deny, edit (CLI 3); a denial ends the task", "denied with a reason", "", "CLI; the editor extension from its source"},
+	{"cursor", "–", "approve, deny; edit except for shell and MCP calls", "its own prompt; file tools: denied with a reason",
+		"its hooks report none", ""},
+	{"antigravity", "–", "approve, deny", ownPrompt, "", ""},
+	{"crush", "–", "approve, deny, edit", "like Gemini CLI", "", ""},
+	{"windsurf", "–", "approve, deny", "denied with a reason", "", ""},
+	{"kiro", "–", "approve, deny", "denied with a reason", "", "before Kiro 3"},
 }
 
 // agentDocs returns the documents and the page's file that name what is proven, by path.
@@ -77,10 +81,11 @@ func agentMatrix() string {
 				last += " (" + r.note + ")"
 			}
 		}
-		fmt.Fprintf(table, "| %s | `%s` | %s | %s | %s | %s |\n", install.AgentTitle(r.name), r.name, r.prompts, r.calls, r.fallback, last)
+		fmt.Fprintf(table, "| %s | `%s` | %s | %s | %s | %s | %s |\n", install.AgentTitle(r.name), r.name, r.prompts, r.calls, r.fallback,
+			cmp.Or(r.refusals, "–"), last)
 	}
-	const columns = "| Agent | `--agent` | Its own prompts, answered in the dashboard | Calls that the policy covers, before they run | If no one can answer | "
-	const line = "|---|---|---|---|---|---|\n"
+	const columns = "| Agent | `--agent` | Its own prompts, answered in the dashboard | Calls that the policy covers, before they run | If no one can answer | Calls that its own reviewer refuses | "
+	const line = "|---|---|---|---|---|---|---|\n"
 	return columns + "Proven on |\n" + line + proven.String() + "\nFrom their documentation, not proven:\n\n" + columns + "Note |\n" + line + unproven.String()
 }
 

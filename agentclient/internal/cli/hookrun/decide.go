@@ -49,7 +49,7 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 			hd.ask = true
 		}
 	default:
-		hd.ask = c.Point == hook.Prompt && c.Ask != nil && !truncated
+		hd.ask = c.Point == hook.Prompt && !c.Reviewed && c.Ask != nil && !truncated
 	}
 	return hd
 }

@@ -145,6 +145,7 @@ func (h *hookRun) readCall() (c *hook.Call, truncated bool, err error) {
 	if call.UnknownEvent != "" {
 		h.logf("%s sent an unknown event %q with a tool call; it is treated as a call that is about to run. Update Hookback", h.agent.Title, call.UnknownEvent)
 	}
+	h.readReviewer(&call)
 	call.Truncated = truncated
 	return h.complete(&call), truncated || call.Unreadable, nil
 }
@@ -181,6 +182,11 @@ func (h *hookRun) complete(call *hook.Call) *hook.Call {
 
 // handle decides the call, prints the answer and reports the event to the hub.
 func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (status int) {
+	if appeal := h.refusedCall(c); appeal != nil {
+		_, finish := h.send(c)
+		finish()
+		c = appeal
+	}
 	hd := h.decide(c, truncated)
 	hd.recordVerdict(&c.Event)
 	if !hd.ask {
