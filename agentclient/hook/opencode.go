@@ -9,19 +9,25 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// opencode is OpenCode. It has no deciding hook but an event bus. Our plugin
+// opencode is OpenCode. Version 1 has no deciding hook but an event bus. Our plugin
 // (agentclient/install/opencode.js) runs the hook for each event, adds the working
 // directory and the tool call behind a request, and posts the hook's output as the
 // reply. The prompt stays open; an answer there ends the hook.
+//
+// Version 2 waits for the hook of permission.evaluate before its own prompt opens, and before a call that
+// its rules allow. A call that its rules deny has no hook.
 type opencode struct{}
 
 var opencodeEvents = map[string]string{
 	"permission.asked": "PermissionRequest", "permission.v2.asked": "PermissionRequest",
-	"question.asked": "PermissionRequest", "question.v2.asked": "PermissionRequest",
+	openCodeEvaluate: "PreToolUse", "question.asked": "PermissionRequest", "question.v2.asked": "PermissionRequest",
 	"tool.execute.before": "PreToolUse", "tool.execute.after": "PostToolUse",
 	"session.created": "SessionStart", "session.deleted": "SessionEnd", "session.idle": "Stop", "session.error": "StopFailure",
 	"session.compacted": "PostCompact",
 }
+
+// openCodeEvaluate is the event of a permission in version 2.
+const openCodeEvaluate = "permission.evaluate"
 
 // opencodeTools are tools and permissions; one permission can cover several tools.
 var opencodeTools = map[string]string{
@@ -49,6 +55,8 @@ func (opencode) Parse(in Input) (Call, error) {
 	switch native {
 	case "permission.asked", "permission.v2.asked":
 		c.setOpenCodePermission(p, o.object("call"), cwd)
+	case openCodeEvaluate:
+		c.setOpenCodeEvaluation(p, o.object("call"), cwd)
 	case "question.asked", "question.v2.asked":
 		c.setOpenCodeQuestions(p, cwd)
 	case "tool.execute.before", "tool.execute.after":
@@ -73,6 +81,22 @@ func (c *Call) setOpenCodePermission(p, call object, cwd string) {
 	}
 	if len(always) > 0 {
 		c.Ask.Suggestions = []json.RawMessage{openCodeAlwaysRule(permission, always)}
+	}
+}
+
+// setOpenCodeEvaluation makes c a gate, or the agent's prompt if its rules would ask. No prompt is open in
+// the meantime.
+func (c *Call) setOpenCodeEvaluation(p, call object, cwd string) {
+	c.setOpenCodePermission(p, call, cwd)
+	c.Point, c.Capabilities, c.HasPrompt, c.Fallback = Gate, CanAllow|CanDeny|CanAsk, false, Ask
+	c.Ask.Suggestions, c.adapterState = nil, openCodeEvaluate
+	if p.text("effect") == "ask" {
+		c.Event.HookEventType = "PermissionRequest"
+		c.Point, c.Fallback = Prompt, Pass
+	}
+	if isOpenCodeOwnPermission(c.Tool.Name, call.nameText("tool")) {
+		c.Event.ToolUseID = p.object("source").nameText("id") // else the event would be one with the call's own
+		c.Tool.ID, c.Ask.ToolCall.ID = c.Event.ToolUseID, c.Event.ToolUseID
 	}
 }
 
@@ -161,6 +185,8 @@ func (opencode) Render(c *Call, v Verdict) Reply {
 	}
 	v = c.adaptVerdict(v)
 	switch {
+	case c.adapterState == openCodeEvaluate:
+		return openCodeEvaluationReply(v)
 	case v.Effect == Deny:
 		return encodeReply(reply{"reject", v.Reason})
 	case v.Effect != Allow:
@@ -181,6 +207,17 @@ func (opencode) Render(c *Call, v Verdict) Reply {
 	default:
 		return encodeReply(reply{Reply: "once"})
 	}
+}
+
+// openCodeEvaluationReply encodes the answer to permission.evaluate.
+func openCodeEvaluationReply(v Verdict) Reply {
+	if v.Effect == Pass {
+		return Reply{}
+	}
+	return encodeReply(struct {
+		Effect  Effect `json:"effect"`
+		Message string `json:"message,omitempty"`
+	}{v.Effect, v.denialReason()})
 }
 
 // memberText returns a member as raw JSON text, for cmp.Or.

@@ -1,9 +1,10 @@
 // Connects OpenCode to Hookback: reports its events, and lets its questions be answered on the page.
 //# hookback hook opencode: hookback install wrote this file, hookback uninstall takes it away.
 //
-// OpenCode has no deciding hook but an event bus. Each relevant event is passed to the command below as JSON
-// on its stdin, and the output for a request is posted as the reply. OpenCode's own prompt stays open, and the
-// first answer wins: an answer there ends the command. Nothing here throws into OpenCode or blocks it.
+// Each relevant event is passed to the command below as JSON on its stdin. OpenCode 1 calls server(). It has no
+// deciding hook but an event bus: the output for a request is posted as the reply. Its own prompt stays open, and
+// the first answer wins: an answer there ends the command. OpenCode 2 calls setup(). It waits for the hook of its
+// permissions, also of calls that its rules allow. Nothing here throws into OpenCode.
 import { spawn } from 'node:child_process'
 
 const COMMAND = ['hookback', 'hook', 'opencode']
@@ -44,8 +45,16 @@ const OBSERVED = new Set([
   'session.compacted',
 ])
 
-export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
-  const waiting = new Map() // request id → its running command
+const quietly = (work) => {
+  try {
+    void Promise.resolve(work()).catch(() => {})
+  } catch {
+    // errors must not reach OpenCode
+  }
+}
+
+/** What both versions of OpenCode need: runs the command, and remembers the arguments of calls. */
+const connect = (directory, worktree) => {
   const calls = new Map() // call id → its tool and arguments
   const running = new Set() // all running commands
   const queue = []
@@ -95,6 +104,35 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
     draining = false
   }
 
+  /** A permission lacks the tool's arguments. args is the object that the tool receives, so it includes the
+   * changes of other plugins. */
+  const remember = (callID, tool, args) => {
+    calls.set(callID, { tool, args })
+    if (calls.size > MAX_CALLS) calls.delete(calls.keys().next().value)
+  }
+
+  const finished = (callID, properties, output) => {
+    calls.delete(callID)
+    properties.output = typeof output === 'string' ? output.slice(0, MAX_TEXT) : undefined
+    return observe({ type: 'tool.execute.after', properties })
+  }
+
+  const stop = () => {
+    queue.length = 0
+    for (const child of running) child.kill()
+  }
+  process.once('exit', stop)
+  const dispose = () => {
+    process.off('exit', stop)
+    stop()
+  }
+  return { calls, run, observe, remember, finished, dispose }
+}
+
+const server = async ({ client, directory, worktree, serverUrl }) => {
+  const { calls, run, observe, remember, finished, dispose } = connect(directory, worktree)
+  const waiting = new Map() // request id → its running command
+
   const ask = async ({ type, properties }) => {
     const { id, sessionID } = properties
     if (typeof id !== 'string' || waiting.has(id)) return
@@ -135,21 +173,6 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
     child?.kill()
   }
 
-  const stop = () => {
-    queue.length = 0
-    waiting.clear()
-    for (const child of running) child.kill()
-  }
-  process.once('exit', stop)
-
-  const quietly = (work) => {
-    try {
-      void Promise.resolve(work()).catch(() => {})
-    } catch {
-      // errors must not reach OpenCode
-    }
-  }
-
   return {
     event: async (input) =>
       quietly(() => {
@@ -162,10 +185,7 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
       quietly(() => {
         const { tool, sessionID, callID } = input
         const { args } = output
-        // A permission event lacks the tool's arguments. This is the object that the tool receives, so
-        // it includes the changes of other plugins.
-        calls.set(callID, { tool, args })
-        if (calls.size > MAX_CALLS) calls.delete(calls.keys().next().value)
+        remember(callID, tool, args)
         return observe({
           type: 'tool.execute.before',
           properties: { tool, sessionID, callID, args: copy(args) },
@@ -174,25 +194,59 @@ export const Hookback = async ({ client, directory, worktree, serverUrl }) => {
     'tool.execute.after': async (input, result) =>
       quietly(() => {
         const { tool, sessionID, callID, args } = input
-        calls.delete(callID)
-        const { title, output: text } = result ?? {}
-        const output = typeof text === 'string' ? text.slice(0, MAX_TEXT) : undefined
-        const properties = {
-          tool,
-          sessionID,
-          callID,
-          args: copy(args),
-          title,
-          output,
-        }
-        return observe({ type: 'tool.execute.after', properties })
+        const { title, output } = result ?? {}
+        return finished(callID, { tool, sessionID, callID, args: copy(args), title }, output)
       }),
     dispose: async () => {
-      process.off('exit', stop)
-      stop()
+      waiting.clear()
+      dispose()
     },
   }
 }
+
+const setup = async (context) => {
+  const directory = context.location?.directory ?? process.cwd()
+  const { calls, run, observe, remember, finished, dispose } = connect(directory, directory)
+  const ended = new AbortController()
+
+  await context.tool.hook('execute.before', (event) =>
+    quietly(() => remember(event.id, event.tool, event.input)),
+  )
+  await context.tool.hook('execute.after', (event) =>
+    quietly(() => {
+      const { tool, sessionID, id: callID, input, status, result, error } = event
+      const properties = { tool, sessionID, callID, args: copy(input), status, error: error?.message }
+      return finished(callID, properties, result?.output)
+    }),
+  )
+  await context.permission.hook('evaluate', async (evaluation) => {
+    try {
+      const { sessionID, agent, action, resources, metadata, source, effect } = evaluation
+      const properties = { sessionID, agent, action, resources, metadata, source, effect }
+      const text = await run(
+        { type: 'permission.evaluate', properties, call: calls.get(source?.id) },
+        ASK_MS,
+      )
+      if (text.trim() === '') return // no opinion
+      const verdict = JSON.parse(text)
+      if (!['allow', 'ask', 'deny'].includes(verdict.effect)) return
+      evaluation.effect = verdict.effect
+      if (typeof verdict.message === 'string') evaluation.message = verdict.message
+    } catch {
+      // as without a hook
+    }
+  })
+  quietly(async () => {
+    for await (const { type, data } of context.event.subscribe({ signal: ended.signal }))
+      if (OBSERVED.has(type)) void observe({ type, properties: data })
+  })
+  return () => {
+    ended.abort()
+    dispose()
+  }
+}
+
+export default { id: 'hookback', server, setup }
 
 /** Copies the current value, because the event is sent later. */
 const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))

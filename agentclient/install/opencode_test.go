@@ -32,6 +32,11 @@ const missingScript = "missing"
 
 func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
 	t.Helper()
+	return startOpenCodeWith(t, "testdata/opencode.mjs", script, arguments...)
+}
+
+func startOpenCodeWith(t *testing.T, driver, script string, arguments ...string) *opencode {
+	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip("node is not installed")
@@ -55,7 +60,7 @@ func startOpenCode(t *testing.T, script string, arguments ...string) *opencode {
 	o.install(target)
 	o.write(o.home(".config/opencode/plugin/package.json"), `{"type":"module"}`)
 
-	driver, err := filepath.Abs("testdata/opencode.mjs")
+	driver, err = filepath.Abs(driver)
 	require.NoError(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), node, append([]string{driver, o.home(".config/opencode/plugin/hookback.js"), server.URL}, arguments...)...)
 	cmd.Dir = o.machine.Dir
@@ -274,4 +279,58 @@ func TestOpenCodePlugin_FallsBackToServerURL(t *testing.T) {
 	o := startOpenCode(t, `echo '{"reply":"once"}'`, "bare")
 	o.sendEvent("permission.v2.asked", `{"id":"per/1","sessionID":"ses_1"}`)
 	require.Equal(t, `/api/session/ses_1/permission/per/1/reply {"reply":"once"}`, o.nextReply())
+}
+
+// In version 2 the plugin answers the hook of a permission, and leaves everything else as it is.
+func TestOpenCodePlugin_AnswersVersion2(t *testing.T) {
+	t.Parallel()
+	const events = "testdata/opencode2.mjs"
+	evaluate := func(o *opencode, resource, effect, want string) {
+		o.t.Helper()
+		evaluation := `"sessionID":"ses_1","action":"shell","resources":["` + resource + `"],"source":{"type":"tool","messageID":"m","id":"call_1"}`
+		o.callHook("permission.evaluate", `{`+evaluation+`,"effect":"`+effect+`"}`)
+		require.True(o.t, o.stdout.Scan())
+		require.JSONEq(o.t, `{`+evaluation+`,`+want+`}`, o.stdout.Text())
+	}
+	t.Run("answers", func(t *testing.T) {
+		t.Parallel()
+		o := startOpenCodeWith(t, events, `
+case $input in
+*deny_it*) echo '{"effect":"deny","message":"Not now."}' ;;
+*allow_it*) echo '{"effect":"allow"}' ;;
+*ask_it*) echo '{"effect":"ask"}' ;;
+*sudo_it*) echo '{"effect":"sudo"}' ;;
+*null_it*) echo 'null' ;;
+*text_it*) echo 'yes' ;;
+*fail_it*) echo '{"effect":"allow"}'; exit 1 ;;
+esac`)
+		o.callHook("tool.execute.before", `{"tool":"shell","sessionID":"ses_1","id":"call_1","input":{"command":"make"}}`)
+		evaluate(o, "deny_it", "allow", `"effect":"deny","message":"Not now."`)
+		evaluate(o, "allow_it", "ask", `"effect":"allow"`)
+		evaluate(o, "ask_it", "allow", `"effect":"ask"`)
+		for _, resource := range []string{"sudo_it", "null_it", "text_it", "fail_it", "other"} {
+			evaluate(o, resource, "ask", `"effect":"ask"`)
+		}
+		inputs := o.waitForInputs(8)
+		require.JSONEq(t, `"permission.evaluate"`, string(inputs[0]["type"]))
+		require.JSONEq(t, `{"tool":"shell","args":{"command":"make"}}`, string(inputs[0]["call"]))
+		require.Contains(t, string(inputs[0]["properties"]), `"effect":"allow"`)
+
+		o.callHook("tool.execute.after", `{"tool":"shell","sessionID":"ses_1","id":"call_1","input":{},"status":"completed","result":{"output":"`+strings.Repeat("x", 20<<10)+`"}}`)
+		o.waitForInputs(9)
+		o.callHook("event", `{"type":"session.idle","data":{"sessionID":"ses_1"}}`)
+		inputs = o.waitForInputs(10)
+		require.JSONEq(t, `"tool.execute.after"`, string(inputs[8]["type"]))
+		require.Less(t, len(inputs[8]["properties"]), 17<<10, "a long output is truncated")
+		require.JSONEq(t, `{"sessionID":"ses_1"}`, string(inputs[9]["properties"]))
+	})
+	t.Run("without hookback", func(t *testing.T) {
+		t.Parallel()
+		o := startOpenCodeWith(t, events, missingScript)
+		evaluate(o, "ls", "allow", `"effect":"allow"`)
+		for _, hook := range []string{"tool.execute.before", "tool.execute.after"} {
+			o.callHook(hook, `null`)
+		}
+		o.callHook("dispose")
+	})
 }

@@ -18,10 +18,10 @@ process.on('unhandledRejection', (reason) => {
   process.exit(1)
 })
 
-const { Hookback } = await import(plugin)
+const { default: hookback } = await import(plugin)
 const client = bare ? {} : { _client: { post } }
 const dir = process.cwd()
-const hooks = await Hookback({
+const hooks = await hookback.server({
   client,
   directory: dir,
   worktree: dir,

@@ -62,7 +62,7 @@ func formatOf(agent string) gateFormat {
 	case "antigravity":
 		return gateFormat{eventMember: "hookEventName", events: "PreToolUse PostToolUse PreInvocation PostInvocation Stop", asGate: antigravityGate}
 	case "opencode":
-		return gateFormat{eventMember: "type", events: `permission.asked permission.v2.asked question.asked question.v2.asked tool.execute.before
+		return gateFormat{eventMember: "type", events: `permission.asked permission.v2.asked permission.evaluate question.asked question.v2.asked tool.execute.before
 		tool.execute.after session.created session.deleted session.idle session.error session.compacted`, asGate: opencodeGate}
 	default:
 		return gateFormat{}
