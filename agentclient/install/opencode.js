@@ -223,10 +223,7 @@ const setup = async (context) => {
     try {
       const { sessionID, agent, action, resources, metadata, source, effect } = evaluation
       const properties = { sessionID, agent, action, resources, metadata, source, effect }
-      const text = await run(
-        { type: 'permission.evaluate', properties, call: calls.get(source?.id) },
-        ASK_MS,
-      )
+      const text = await run({ type: 'permission.evaluate', properties, call: calls.get(source?.id) }, ASK_MS)
       if (text.trim() === '') return // no opinion
       const verdict = JSON.parse(text)
       if (!['allow', 'ask', 'deny'].includes(verdict.effect)) return
