@@ -109,10 +109,14 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		stream(w, request.Model, id, reply)
 		return
 	}
+	content, stop := map[string]any{"type": "text", "text": reply.text}, "end_turn"
+	if reply.tool != "" {
+		content, stop = map[string]any{"type": "tool_use", "id": "toolu_" + id, "name": reply.tool, "input": json.RawMessage(reply.input)}, "tool_use"
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"id": id, "type": "message", "role": "assistant", "model": request.Model, "content": []any{map[string]string{"type": "text", "text": reply.text}},
-		"stop_reason": "end_turn", "usage": usage,
+		"id": id, "type": "message", "role": "assistant", "model": request.Model, "content": []any{content},
+		"stop_reason": stop, "usage": usage,
 	})
 }
 

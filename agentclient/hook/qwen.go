@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
 
 // qwen is Qwen Code. It resembles Claude Code, with undocumented differences (observed
 // in 0.24.4): PreToolUse runs after the user was asked, so it has nothing left to skip,
 // and ignores edited arguments. PermissionRequest runs before the dialog opens, not
-// while it is open, and remembers nothing.
+// while it is open, and remembers nothing. PermissionDenied takes no answer, but Qwen Code
+// asks its user when the model repeats exactly the call that its auto mode refused.
 type qwen struct{}
 
 // Parse implements Agent.
@@ -35,7 +37,10 @@ func (qwen) Parse(in Input) (Call, error) {
 		c.Point, c.Capabilities, c.Fallback = Gate, CanDeny|CanAsk, Ask
 	case "PermissionRequest":
 		c.setTool(cmp.Or(name, unknownTool), geminiTools, o["tool_input"])
-		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny|CanEdit
+		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny|CanEdit|CanGrant
+	case "PermissionDenied":
+		c.setTool(cmp.Or(name, unknownTool), geminiTools, o["tool_input"])
+		c.Point, c.Capabilities = Appeal, CanAllow
 	default:
 		if name != "" {
 			c.setTool(name, geminiTools, o["tool_input"])
@@ -44,6 +49,9 @@ func (qwen) Parse(in Input) (Call, error) {
 		return c, nil
 	}
 	c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+	if c.Point == Appeal {
+		c.Ask.Appeal = &schema.Appeal{By: "Qwen Code auto mode", Reason: clip(o.text("reason"), schema.MaxReason)}
+	}
 	return c, nil
 }
 
@@ -53,7 +61,7 @@ func (qwen) Render(c *Call, v Verdict) Reply {
 		return messageReply(c.Event.HookEventType, control.PromptText(v.Messages))
 	}
 	switch v = c.adaptVerdict(v); {
-	case v.Effect == Pass:
+	case v.Effect == Pass || c.Point == Appeal: // a grant reaches the call at its next prompt
 		return Reply{}
 	case c.Point == Prompt:
 		return permissionRequestReply(v, nil)

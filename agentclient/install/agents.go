@@ -232,7 +232,7 @@ var agentConfigs = []agentConfig{
 		format: handlerFormat{nested: true, hasType: true, hasName: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1000},
 		events: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
-			{name: "PreToolUse", mode: ask}, {name: "PermissionRequest", mode: block},
+			{name: "PreToolUse", mode: ask}, {name: "PermissionRequest", mode: block}, {name: "PermissionDenied", mode: block},
 			{name: "PostToolUse"}, {name: "PostToolUseFailure"}, {name: "Notification"},
 			{name: "SubagentStart"}, {name: "SubagentStop"}, {name: "PreCompact"}, {name: "Stop"},
 		},
