@@ -303,7 +303,7 @@ var agentConfigs = []agentConfig{
 	},
 	{
 		name: "opencode", title: "OpenCode",
-		dirs: []pathSpec{{variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode"}}, programs: []string{"opencode"},
+		dirs: []pathSpec{{variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode"}}, programs: []string{"opencode", "opencode2"},
 		otherFiles: []pathSpec{{variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode/plugins/"}, {path: ".opencode/plugins/"}},
 		files: map[Scope]pathSpec{
 			User: {variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode/plugin"}, Project: {path: ".opencode/plugin"},

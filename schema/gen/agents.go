@@ -40,7 +40,7 @@ var agentRows = []agentRow{
 	{"cline", "–", "approve, deny, edit (CLI 3); a denial ends the task", "denied with a reason", "", "CLI; the editor extension from its source"},
 	{"cursor", "–", "approve, deny; edit except for shell and MCP calls", "its own prompt; file tools: denied with a reason",
 		"its hooks report none", ""},
-	{"antigravity", "–", "approve, deny", ownPrompt, "", ""},
+	{"antigravity", "–", "approve, deny", ownPrompt, "", "others saw a denial open its prompt in 1.1.2"},
 	{"crush", "–", "approve, deny, edit", "like Gemini CLI", "", ""},
 	{"windsurf", "–", "approve, deny", "denied with a reason", "", ""},
 	{"kiro", "–", "approve, deny", "denied with a reason", "", "before Kiro 3"},
