@@ -11,8 +11,11 @@ import (
 
 // codexAppend is a call outside of Codex's sandbox, about which its reviewer decides. It adds a
 // line, so each run is visible.
-func codexAppend(file string) turn {
-	return turn{tool: "exec_command", input: `{"cmd":"echo ran >> ` + file + `","sandbox_permissions":"require_escalated","justification":"Leave a trace"}`}
+func codexAppend(file string) turn { return codexAppendIn(".", file) }
+
+func codexAppendIn(dir, file string) turn {
+	return turn{tool: "exec_command", input: `{"cmd":"echo ran >> ` + file +
+		`","workdir":"` + dir + `","sandbox_permissions":"require_escalated","justification":"Leave a trace"}`}
 }
 
 // codexVerdict is the reply of the reviewer.
@@ -69,4 +72,23 @@ func TestCodexReview_ApprovedCallRuns(t *testing.T) {
 	for _, e := range p.events(t) {
 		require.Nil(t, e.HumanInTheLoop, e.HookEventType)
 	}
+}
+
+// Codex's hook does not get the directory of a call. A grant is for the refused call only, not for the
+// same command in another directory.
+func TestCodexReview_GrantIsForTheDirectory(t *testing.T) {
+	t.Parallel()
+	p := newTestEnv(t)
+	p.installHooks(t, "codex", "--hub", p.hub.URL())
+	m := newDialectModel(t, responsesAPI, codexAppend("lines.txt"), codexVerdict("deny"), turn{text: "It was refused."},
+		codexAppendIn(p.home, "lines.txt"), codexVerdict("deny"), turn{text: "Refused again."})
+	out := p.startCodexReviewed(t, m)
+	asked := p.waitForQuestion(t, "PermissionDenied")
+	p.answer(t, asked, permission(true, ""))
+	second := p.waitForNextQuestion(t, asked)
+	require.Equal(t, p.home, second.HumanInTheLoop.Context.Cwd)
+	p.answer(t, second, permission(false, "Not there."))
+	t.Log(out())
+	require.NoFileExists(t, filepath.Join(p.home, "lines.txt"))
+	require.Equal(t, 6, m.requestCount(), "the reviewer was asked about the second call")
 }

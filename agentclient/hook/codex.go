@@ -40,10 +40,12 @@ func (codex) Parse(in Input) (Call, error) {
 		c.Point, c.Capabilities = Prompt, CanAllow|CanDeny|CanGrant
 		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
 	case "PermissionDenied": // not an event of Codex: its transcript has the refusal
-		name, arguments = codexCall(name, o.text("tool_input"))
+		call := o.text("tool_input")
+		name, arguments = codexCall(name, call)
 		c.setTool(name, codexTools, arguments)
 		c.Point, c.Capabilities = Appeal, CanAllow
-		c.Ask = c.permissionQuestion(c.args.text("description"), o.text("cwd"))
+		cwd := cmp.Or(decodeMembers(json.RawMessage(call)).text("workdir"), o.text("cwd"))
+		c.Ask = c.permissionQuestion(c.args.text("description"), cwd)
 		c.Ask.Appeal = &schema.Appeal{By: "Codex auto-review", Reason: clip(o.text("reason"), schema.MaxReason)}
 	case "PostToolUse", "PostToolUseFailure":
 		c.setTool(name, codexTools, arguments)

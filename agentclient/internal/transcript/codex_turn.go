@@ -2,9 +2,12 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
+
+	"github.com/hookback/hookback/schema/control"
 )
 
 // CodexTurn is what Codex's transcript has about the newest turn and its reviewer.
@@ -25,29 +28,72 @@ type RefusedCall struct {
 
 // ReadCodexTurn returns the newest turn in the file; nothing if it is not found before ctx ends, or if the
 // file is not a regular one.
-func ReadCodexTurn(ctx context.Context, path string) (turn CodexTurn) {
-	read := make(chan CodexTurn, 1)
-	go func() { read <- readCodexTurn(path) }()
+func ReadCodexTurn(ctx context.Context, path string) CodexTurn { return read(ctx, path, readCodexTurn) }
+
+// RepeatsRefusedCall reports whether one call is pending at the end of the file, and equals a call that the
+// reviewer refused. Hooks do not get all arguments of a call, such as its directory. It reports false if
+// ctx ends first.
+func RepeatsRefusedCall(ctx context.Context, path string) bool {
+	return read(ctx, path, repeatsRefusedCall)
+}
+
+// read returns what f finds in the file, or the zero value if ctx ends first.
+func read[T any](ctx context.Context, path string, f func(path string) T) (found T) {
+	result := make(chan T, 1)
+	go func() { result <- f(path) }()
 	select {
-	case turn = <-read:
+	case found = <-result:
 	case <-ctx.Done():
 	}
-	return turn
+	return found
+}
+
+func repeatsRefusedCall(path string) bool {
+	isRefused := map[string]bool{} // by the id of a call with a result
+	var pending *codexLine
+	for b := range backward(path) {
+		var l codexLine
+		if json.Unmarshal(b, &l) != nil || l.Type != "response_item" {
+			continue
+		}
+		p := &l.Payload
+		refused, hasResult := isRefused[p.CallID]
+		switch {
+		case strings.HasSuffix(p.Type, "_call_output"):
+			_, isOther := refusalReason(p.Output)
+			isRefused[p.CallID] = !isOther
+		case !strings.HasSuffix(p.Type, "_call"):
+		case !hasResult && pending != nil:
+			return false // which of them asks is not known
+		case !hasResult:
+			pending = &l
+		case refused && pending != nil && p.identity() == pending.Payload.identity():
+			return true
+		}
+	}
+	return false
 }
 
 type codexLine struct {
-	Type    string `json:"type"`
-	Payload struct {
-		Type      string          `json:"type"`
-		TurnID    string          `json:"turn_id"`
-		Reviewer  string          `json:"approvals_reviewer"`
-		Role      string          `json:"role"`
-		CallID    string          `json:"call_id"`
-		Name      string          `json:"name"`
-		Arguments string          `json:"arguments"` // JSON of a function_call
-		Input     string          `json:"input"`     // text of a custom_tool_call
-		Output    json.RawMessage `json:"output"`
-	} `json:"payload"`
+	Type    string       `json:"type"`
+	Payload codexPayload `json:"payload"`
+}
+
+type codexPayload struct {
+	Type     string          `json:"type"`
+	TurnID   string          `json:"turn_id"`
+	Reviewer string          `json:"approvals_reviewer"`
+	Role     string          `json:"role"`
+	CallID   string          `json:"call_id"`
+	Name     string          `json:"name"`
+	JSON     string          `json:"arguments"` // of a function_call
+	Input    string          `json:"input"`     // text of a custom_tool_call
+	Output   json.RawMessage `json:"output"`
+}
+
+// identity is equal for equal calls, whatever the order of their arguments is.
+func (p *codexPayload) identity() string {
+	return p.Name + "\x00" + cmp.Or(control.Digest(p.Name, json.RawMessage(p.JSON)), p.JSON) + p.Input
 }
 
 // readCodexTurn reads the lines from the last one backwards to the turn's first one.
@@ -74,7 +120,7 @@ func readCodexTurn(path string) (turn CodexTurn) {
 				refusal.callID = p.CallID
 			}
 		case strings.HasSuffix(p.Type, "_call") && p.CallID == refusal.callID && refusal.callID != "":
-			turn.Refused, isOver = &RefusedCall{p.CallID, p.Name, p.Arguments + p.Input, refusal.reason}, true
+			turn.Refused, isOver = &RefusedCall{p.CallID, p.Name, p.JSON + p.Input, refusal.reason}, true
 		}
 	}
 	return turn

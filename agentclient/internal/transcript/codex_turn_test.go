@@ -1,6 +1,7 @@
 package transcript_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,29 @@ func TestReadCodexTurn_FindsRefusedCall(t *testing.T) {
 		})
 	}
 	require.Equal(t, transcript.CodexTurn{}, transcript.ReadCodexTurn(t.Context(), ""))
+}
+
+func TestRepeatsRefusedCall_ComparesAllArguments(t *testing.T) {
+	t.Parallel()
+	pending := func(arguments string) string {
+		return strings.NewReplacer("call_2", "call_3", `{\"cmd\":\"ls\"}`, strings.ReplaceAll(arguments, `"`, `\"`)).Replace(secondCall)
+	}
+	const same = `{"justification":"Leave a trace","cmd":"echo ran >> lines.txt","sandbox_permissions":"require_escalated"}`
+	elsewhere := strings.Replace(same, `{`, `{"workdir":"/",`, 1)
+	for name, test := range map[string]struct {
+		lines []string
+		want  bool
+	}{
+		"same":              {[]string{turnContext, escalated, refused, secondCall, secondRan, userMessage, pending(same)}, true},
+		"another directory": {[]string{turnContext, escalated, refused, pending(elsewhere)}, false},
+		"not refused":       {[]string{turnContext, secondCall, secondRan, pending(`{"cmd":"ls"}`)}, false},
+		"two pending":       {[]string{turnContext, escalated, refused, secondCall, pending(same)}, false},
+		"none pending":      {[]string{turnContext, escalated, refused}, false},
+		"empty":             {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, test.want, transcript.RepeatsRefusedCall(t.Context(), write(t, test.lines...)))
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -73,6 +74,21 @@ func (h *hookRun) refusedCall(c *hook.Call) *hook.Call {
 	}
 	appeal.Limit = c.Limit
 	return h.complete(&appeal)
+}
+
+// checkRepeatedCall returns why a grant does not count for a prompt of Codex: its hook gets only a part of
+// the call's arguments, and the call must be the refused one in all of them.
+func (h *hookRun) checkRepeatedCall(c *hook.Call) error {
+	if h.agent.Name != codexAgent {
+		return nil
+	}
+	var in codexInput
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if json.Unmarshal(c.Event.Payload, &in) != nil || !transcript.RepeatsRefusedCall(ctx, in.TranscriptPath) {
+		return errors.New("the call is not exactly the one that the reviewer refused")
+	}
+	return nil
 }
 
 func (h *hookRun) codexTurn(in codexInput, limit time.Duration) transcript.CodexTurn {

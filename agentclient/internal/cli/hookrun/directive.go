@@ -64,8 +64,8 @@ func (h *hookRun) checkGrant(c *hook.Call, g *control.Grant) error {
 			return errors.New("the address " + hub + " is not on this machine, and its hub is not trusted over HTTPS (hookback trust)")
 		}
 	}
-	if !isSigned {
-		return nil
+	if err := h.checkRepeatedCall(c); err != nil || !isSigned {
+		return err
 	}
 	if g.Approval == nil {
 		return errors.New("the hub did not sign it")
