@@ -183,7 +183,10 @@ func (x *index) read(p *projects, f transcriptFile) {
 		if s := x.session(id, f); s != nil {
 			s.files = append(s.files, f)
 			slices.SortFunc(s.files, func(a, b transcriptFile) int {
-				return cmp.Or(order(a.isMain, b.isMain), order(a.owner == id, b.owner == id), a.modified.Compare(b.modified), cmp.Compare(a.name, b.name))
+				return cmp.Or(
+					order(a.isMain, b.isMain), order(a.owner == id, b.owner == id),
+					a.modified.Compare(b.modified), cmp.Compare(a.name, b.name),
+				)
 			})
 		}
 	}
