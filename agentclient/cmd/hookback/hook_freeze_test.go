@@ -83,6 +83,13 @@ func TestHook_FreezeHoldsWhileTheHubIsDown(t *testing.T) {
 	lift(t, hub.URL())
 	hub.Stop()
 	require.False(t, c.denies(t))
+
+	hub.Restart()
+	session := `{"scope":"session","source_app":"shop","session_id":"4b7293f1-045d-4243-b67b-44100f6e03a7"}`
+	post(t, hub.URL()+control.PathFreezes, session)
+	hub.Stop()
+	c.args = []string{"claude-code", "--app", "api"}
+	require.True(t, c.denies(t), "the model changed the directory after which the hook names the application")
 }
 
 // TestMain_StalledHub is the hub of TestHook_FreezeHoldsWhileTheHubStalls, in a process of its own that can be

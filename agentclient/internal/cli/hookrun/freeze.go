@@ -33,13 +33,19 @@ func (h *hookRun) knownFreeze(c *hook.Call, hubs []string) *control.FreezeNotice
 			freezes = socket.ReadFreezes(h.rememberedFile(hub))
 		}
 		for _, f := range freezes {
-			if f.Stops(c.Event.SourceApp, c.Event.SessionID) {
+			if stops(&f, &c.Event) {
 				recordFreeze(&c.Event)
 				return f.Notice()
 			}
 		}
 	}
 	return nil
+}
+
+// stops reports whether the freeze stops the event's session. The hub keeps the application of a session whose
+// agent changes the directory, and the hook may name another one, so the session's id decides.
+func stops(f *control.Freeze, e *schema.Event) bool {
+	return f.Stops(e.SourceApp, e.SessionID) || f.Scope == control.FreezeSession && f.Stops(f.SourceApp, e.SessionID)
 }
 
 // recordFreeze adds to the event that the hook denied the call by itself.
@@ -71,7 +77,7 @@ func (h *hookRun) rememberFreeze(c *hook.Call, hubs []string, notice *control.Fr
 			continue // the usual case
 		}
 		freezes := slices.DeleteFunc(socket.ReadFreezes(file), func(f control.Freeze) bool {
-			return f.Stops(c.Event.SourceApp, c.Event.SessionID)
+			return stops(&f, &c.Event)
 		})
 		if notice != nil {
 			freezes = append(freezes, freezeOf(&c.Event, notice))
