@@ -23,16 +23,22 @@ func codexVerdict(outcome string) turn {
 	return turn{text: `{"outcome":"` + outcome + `","risk_level":"high","user_authorization":"low","rationale":"Writes \"outside\" the task.\nSecond line."}`}
 }
 
-// startCodexReviewed starts Codex with its own reviewer.
-func (p *testEnv) startCodexReviewed(t testing.TB, m *model) (wait func() string) {
+// configureReviewer makes that reviewer decide about calls outside of Codex's sandbox.
+func (p *testEnv) configureReviewer(t testing.TB, m *model, reviewer string) {
 	t.Helper()
 	p.configureCodex(t, m)
 	config, err := os.ReadFile(filepath.Join(p.home, ".codex", "config.toml"))
 	require.NoError(t, err)
-	writeFile(t, p.home, ".codex/config.toml", `approvals_reviewer = "auto_review"
+	writeFile(t, p.home, ".codex/config.toml", `approvals_reviewer = "`+reviewer+`"
 approval_policy = "on-request"
 sandbox_mode = "workspace-write"
 `+string(config))
+}
+
+// startCodexReviewed starts Codex with its own reviewer.
+func (p *testEnv) startCodexReviewed(t testing.TB, m *model) (wait func() string) {
+	t.Helper()
+	p.configureReviewer(t, m, "auto_review")
 	return p.startProgram(t, p.codexEnv(), agentProgram(t, "codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "Go")
 }
 
@@ -91,4 +97,22 @@ func TestCodexReview_GrantIsForTheDirectory(t *testing.T) {
 	t.Log(out())
 	require.NoFileExists(t, filepath.Join(p.home, "lines.txt"))
 	require.Equal(t, 6, m.requestCount(), "the reviewer was asked about the second call")
+}
+
+// Without a reviewer, a person is asked at the prompt.
+func TestCodexTerminal_WithoutReviewerAsks(t *testing.T) {
+	t.Parallel()
+	p := newTestEnv(t)
+	p.installHooks(t, "codex", "--hub", p.hub.URL())
+	m := newDialectModel(t, responsesAPI, codexAppend("lines.txt"), codexAppend("no.txt"))
+	p.configureReviewer(t, m, "user")
+	term := p.startTerminal(t, p.codexEnv(), agentProgram(t, "codex"), "--dangerously-bypass-hook-trust", "Go")
+	asked := p.waitForQuestion(t, "PermissionRequest")
+	require.Zero(t, p.runs("lines.txt"), "the call waits")
+	p.answer(t, asked, permission(true, ""))
+	p.answer(t, p.waitForNextQuestion(t, asked), permission(false, "Leave no.txt alone."))
+	term.waitForText(t, "Done.", true)
+	require.Equal(t, 1, p.runs("lines.txt"))
+	require.Zero(t, p.runs("no.txt"))
+	require.Contains(t, m.lastRequest(), "Leave no.txt alone.", "the model gets the reason")
 }

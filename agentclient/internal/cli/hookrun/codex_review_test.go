@@ -134,3 +134,19 @@ func TestCodexReviewer_NothingToAppeal(t *testing.T) {
 		})
 	}
 }
+
+// A grant counts for the refused call only, in all of its arguments.
+func TestCodexReviewer_GrantNeedsRepeatedCall(t *testing.T) {
+	t.Parallel()
+	h := newHookRunIn(t, "")
+	pending := func(arguments string) string {
+		return refusedTurn + `
+{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"` + strings.ReplaceAll(arguments, `"`, `\"`) + `","call_id":"call_2"}}`
+	}
+	require.NoError(t, h.checkRepeatedCall(readCodexCall(t, h, "PermissionRequest", pending(`{"justification":"Clean","cmd":"rm -rf build"}`))))
+	for _, turn := range []string{"", refusedTurn, pending(`{"cmd":"rm -rf build","justification":"Clean","workdir":"/"}`)} {
+		require.ErrorContains(t, h.checkRepeatedCall(readCodexCall(t, h, "PermissionRequest", turn)), "not exactly the one that the reviewer refused")
+	}
+	h.agent, _ = hook.Find("claude-code")
+	require.NoError(t, h.checkRepeatedCall(newCall(hook.Gate, allCapabilities)), "Claude Code's hook gets the whole call")
+}
