@@ -89,6 +89,8 @@ var messageTypes = map[string]reflect.Type{
 	"ClaimList":       reflect.TypeFor[control.ClaimList](),
 	"Alert":           reflect.TypeFor[control.Alert](),
 	"AlertList":       reflect.TypeFor[control.AlertList](),
+	"MachineReport":   reflect.TypeFor[control.MachineReport](),
+	"CoverageList":    reflect.TypeFor[control.CoverageList](),
 	"AlertRule":       reflect.TypeFor[control.AlertRule](),
 	"AlertRuleList":   reflect.TypeFor[control.AlertRuleList](),
 	"Share":           reflect.TypeFor[control.Share](),

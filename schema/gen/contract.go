@@ -46,7 +46,7 @@ var messages = []any{
 	control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.RequestDefaults{}, control.Reach{},
 	control.ReachSettings{}, control.PairingCode{},
 	control.Claim{}, control.ClaimDraft{}, control.ClaimList{}, control.Alert{}, control.AlertList{},
-	control.AlertRule{}, control.AlertRuleList{}, control.Share{}, control.ShareDraft{}, control.SharedSession{},
+	control.AlertRule{}, control.AlertRuleList{}, control.GateFacts{}, control.MachineReport{}, control.CoverageList{}, control.Share{}, control.ShareDraft{}, control.SharedSession{},
 	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
 	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
 	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},
@@ -74,7 +74,7 @@ var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft", "ReplayDraft",
-	"SafetySettings", "RequestDefaults", "RequestDefault", "ClaimDraft", "AlertRule", "ShareDraft", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
+	"GateFacts", "Installation", "MachineReport", "SafetySettings", "RequestDefaults", "RequestDefault", "ClaimDraft", "AlertRule", "ShareDraft", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
 	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest", "CredentialAction", "Confirmation",
 }
 

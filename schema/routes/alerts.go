@@ -32,3 +32,16 @@ var alerts = []Route{
 		Response:    control.AlertRuleList{}, Returns: "the remaining rules", Errors: []error{schema.ErrNotFound},
 	},
 }
+
+var coverage = []Route{
+	{
+		Method: "GET", Path: control.PathCoverage, Access: schema.AccessRead, Summary: "List which agents run the gate",
+		Description: "Returns the agents of each account and machine with their state: whether an event came with the version, the policy and the hooks that are there now. Machines report it, so nothing in it is verified. An agent without a report and an event for 30 days is removed.",
+		Response:    control.CoverageList{}, Returns: "the agents, by machine and account",
+	},
+	{
+		Method: "POST", Path: control.PathCoverage, Access: schema.AccessPost, Summary: "Report the agents of a machine",
+		Description: "Stores what hookback status found in the settings of an account on a machine. Hooks report the same in the member gate of an event at the start or the end of a session or a turn, and the hub checks its own account every 10 seconds.",
+		Request:     control.MachineReport{}, Response: control.CoverageList{}, Returns: "the agents of this machine and account", Errors: []error{schema.ErrTooMany},
+	},
+}

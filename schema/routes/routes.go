@@ -23,6 +23,7 @@ var Groups = []Group{
 	{"Share links", "Links that show one session, read-only", shares},
 	{"Claims", "Who handles which pending request", claims},
 	{"Alerts", "Stuck agents, repeated failures and spending", alerts},
+	{"Coverage", "Which agents run the gate", coverage},
 	{"Rules", "Stored decisions that answer matching requests", rules},
 	{"Control", "Messages and freezes of people for running agents", freezes},
 	{"Notifications", "Channels, personal settings and signed links", notifications},

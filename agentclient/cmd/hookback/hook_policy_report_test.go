@@ -163,3 +163,47 @@ func TestHookPolicyReport_ReachesPolicyList(t *testing.T) {
 	require.Equal(t, cli.ExitOK, got.status, got.err)
 	require.Contains(t, got.out, project.Rules[0].Sentence)
 }
+
+// Every event has the facts of its hook. Only those at the end of a turn have the settings and the policy.
+func TestHook_SendsGateFacts(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	c := newHookCommand(t, hub.URL(), "")
+	d := newTestMachine(t)
+	c.home = d.home
+	installed := d.run("install", "--agent", "claude-code", "--hub", hub.URL())
+	require.Equal(t, cli.ExitOK, installed.status, installed.err)
+
+	gateOf := func(input string) (facts control.GateFacts) {
+		t.Helper()
+		c.stdin = strings.NewReader(input)
+		require.Equal(t, noOutput, c.run(t))
+		c.deliverSpooled()
+		var events []schema.Event
+		require.NoError(t, getJSON(t, hub.URL()+schema.PathRecent+"?limit=1", &events))
+		require.NotEmpty(t, events[0].OSUser)
+		require.NoError(t, json.Unmarshal(events[0].Extra[control.GateMember], &facts))
+		return facts
+	}
+	call := gateOf(`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{},"tool_use_id":"t1","tool_response":""}`)
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	require.Equal(t, control.GateFacts{Client: cli.Version(), Host: host}, call)
+
+	stop := gateOf(`{"session_id":"s","hook_event_name":"Stop"}`)
+	require.Equal(t, "none", stop.Policy)
+	require.Len(t, stop.Agents, 1)
+	require.Equal(t, stop.Agents[0].Settings, stop.Settings)
+	require.Empty(t, stop.Agents[0].State, stop.Agents[0].Detail)
+	writePolicy(t, filepath.Join(c.home, ".config", "hookback"), userPolicy)
+	require.NotEqual(t, stop.Policy, gateOf(`{"session_id":"s","hook_event_name":"Stop"}`).Policy)
+
+	var list control.CoverageList
+	require.NoError(t, getJSON(t, hub.URL()+control.PathCoverage, &list))
+	require.Len(t, list.Agents, 1)
+	require.Equal(t, control.CoverageProven, list.Agents[0].State)
+	require.NoError(t, os.WriteFile(filepath.Join(c.home, ".claude", "settings.json"), []byte("{}"), 0o600))
+	gateOf(`{"session_id":"s","hook_event_name":"Stop"}`)
+	require.NoError(t, getJSON(t, hub.URL()+control.PathCoverage, &list))
+	require.Equal(t, control.CoverageOff, list.Agents[0].State)
+}

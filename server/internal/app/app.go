@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/coverage"
 	"github.com/hookback/hookback/server/internal/delivery"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/flows"
@@ -65,6 +66,7 @@ type App struct {
 	ratings    *ratings.Follower
 	safety     *safety.Follower
 	alerts     *alerts.Follower
+	coverage   *coverage.Service
 	traces     *traces.Follower // nil: none are sent
 	reach      *reach.Address
 	tests      *testagent.Agent
@@ -115,7 +117,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.store, err = openStore(ctx, &a.cfg, portOf(a.listeners[0]), a.metrics); err != nil {
 		return err // the error names the file and the next step
 	}
-	a.feed = feed.New(a.store.Head(), ringFrames, ringBytes)
+	a.feed, a.coverage = feed.New(a.store.Head(), ringFrames, ringBytes), coverage.New(coverage.Config{Store: a.store, Machine: a.cfg.Machine, Log: a.log})
 	if a.retentionClock, err = a.openRetentionClock(ctx); err != nil {
 		return err
 	}
@@ -157,7 +159,8 @@ func (a *App) open(ctx context.Context) (err error) {
 		Store: a.store, Feed: a.feed,
 		PendingLimits: pendingLimits(a.cfg.MaxPending),
 		Redactor:      redactor, DialPolicy: dialPolicy, Address: a.publicURL(), Processes: peer.Processes{},
-		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Defaults: defaults, FreezeWriter: a.freezeWriter(), Clock: a.cfg.Clock, Log: a.log,
+		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Coverage: a.coverage, Defaults: defaults,
+		FreezeWriter: a.freezeWriter(), Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Address: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
@@ -192,7 +195,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Hub: a.hub, Query: a.query, Sessions: a.sessions,
 		Now:     now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
 		Ratings: a.ratings, Studio: studio.New(studio.Config{Calls: a.ratings, Clock: a.cfg.Clock}), Safety: limits,
-		Defaults: defaults, Alerts: a.alerts, Traces: a.traces, Reach: a.reach, TestAgent: a.tests,
+		Defaults: defaults, Alerts: a.alerts, Coverage: a.coverage, Traces: a.traces, Reach: a.reach, TestAgent: a.tests,
 		Tickets: &testagent.Tickets{Flows: flows.Flows{Store: a.store, Clock: a.cfg.Clock}}, Metrics: a.metrics,
 		Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Shares:   shares.New(shares.Config{Store: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
@@ -277,6 +280,7 @@ func (a *App) Run(ctx context.Context) error {
 		start(name, func() error { return others.whileLeading(workers, run) })
 	}
 	start("leadership", func() error { return others.whileLeading(workers, others.reportLeadership) })
+	start("coverage", func() error { return a.coverage.Run(workers) })
 	start("public address", func() error { return a.reach.Run(workers) })
 	start("delivery", func() error { return a.dispatcher.Run(workers) })
 	start("liveness probes", func() error { return a.dispatcher.RunProber(workers) })

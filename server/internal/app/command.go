@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hookback/hookback/agentclient/coverage"
 	"github.com/hookback/hookback/server/internal/importer"
 )
 
@@ -42,6 +43,7 @@ func Command(ctx context.Context, args []string, env func(string) string, stdout
 	}
 	if err == nil {
 		cfg.Version, cfg.Stdout, cfg.Stderr, cfg.NotifySocket = programVersion(), stdout, stderr, env("NOTIFY_SOCKET")
+		cfg.Machine = coverage.Machine{Env: env}
 		err = runCommand(ctx, cfg, rest, stdout)
 	}
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/coverage"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/peer"
 )
@@ -113,6 +114,8 @@ type Config struct {
 	Version string
 	// Stdout receives the greeting, Stderr the log; nil: discarded.
 	Stdout, Stderr io.Writer
+	// Machine reports the installations of this account; nil: none.
+	Machine coverage.Machine
 	// NotifySocket is the Unix socket of the service manager, from NOTIFY_SOCKET; empty: none.
 	NotifySocket string
 	// Drain is how long /readyz fails, while everything is served, before the hub stops; default 0.

@@ -16,6 +16,8 @@ func (s *Server) alertHandlers() map[string]fiber.Handler {
 		"POST " + control.PathAlertRules:  s.createAlertRule,
 		"PUT " + control.PathAlertRule:    s.replaceAlertRule,
 		"DELETE " + control.PathAlertRule: s.removeAlertRule,
+		"GET " + control.PathCoverage:     s.listCoverage,
+		"POST " + control.PathCoverage:    s.reportCoverage,
 	}
 }
 
@@ -68,4 +70,16 @@ func alertRuleID(c *fiber.Ctx) (int64, error) {
 		return 0, schema.ErrNotFound
 	}
 	return id, nil
+}
+
+func (s *Server) listCoverage(c *fiber.Ctx) error {
+	return replyJSON(c)(s.Coverage.List(c.UserContext()))
+}
+
+func (s *Server) reportCoverage(c *fiber.Ctx) error {
+	var report control.MachineReport
+	if err := unmarshal(c.Body(), &report); err != nil {
+		return err
+	}
+	return replyJSON(c)(s.Coverage.Report(c.UserContext(), report))
 }

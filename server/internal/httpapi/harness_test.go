@@ -25,6 +25,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/coverage"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -123,8 +124,9 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	require.NoError(t, err)
 	defaults, err := requestdefaults.Open(t.Context(), db, r.people)
 	require.NoError(t, err)
+	gates := coverage.New(coverage.Config{Store: db})
 	h := hub.New(hub.Config{
-		Store: db, People: r.people, Feed: log, ReconnectGrace: grace, Defaults: defaults,
+		Store: db, People: r.people, Feed: log, Coverage: gates, ReconnectGrace: grace, Defaults: defaults,
 	})
 	limits, err := safety.OpenLimits(t.Context(), db, 0)
 	require.NoError(t, err)
@@ -134,7 +136,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	require.NoError(t, err)
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Reach: public, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: db, Clock: time.Now}}, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Coverage: gates, Reach: public, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: db, Clock: time.Now}}, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":      {Data: []byte(indexHTML)},

@@ -17,6 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/alerts"
+	"github.com/hookback/hookback/server/internal/coverage"
 	"github.com/hookback/hookback/server/internal/httpapi/assets"
 	"github.com/hookback/hookback/server/internal/httpapi/claims"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
@@ -62,6 +63,7 @@ type Config struct {
 	Safety    *safety.Limits
 	Defaults  *requestdefaults.Settings
 	Alerts    *alerts.Follower
+	Coverage  *coverage.Service
 	Shares    *shares.Service
 	Traces    *traces.Follower // nil: none are sent
 	Reach     *reach.Address

@@ -67,6 +67,9 @@ type Config struct {
 	// accounts and every caller is allowed.
 	People *auth.Service
 
+	// Coverage takes the gate facts of stored events. Nil ignores them.
+	Coverage interface{ Observe(e *store.Event) }
+
 	// Defaults complete questions. Nil completes none.
 	Defaults question.Defaults
 

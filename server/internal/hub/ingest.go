@@ -236,6 +236,9 @@ func (h *Hub) afterAppend(
 	e := r.Event
 	if !r.Replayed {
 		h.recordFrozen(e, r.Directive, caller.isLate)
+		if h.Coverage != nil {
+			h.Coverage.Observe(e)
+		}
 		if d.Type == sessionEndEvent {
 			h.endSession(ctx, e)
 		}

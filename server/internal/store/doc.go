@@ -63,6 +63,7 @@ type Store interface {
 	Safety
 	Alerts
 	Reach
+	Coverage
 	Traces
 	Shares
 	Members

@@ -68,6 +68,7 @@ func reads(ctx context.Context, s store.Store) map[string]func() (any, error) {
 		"SafetySettings":     func() (any, error) { return s.SafetySettings(ctx) },
 		"RequestDefaults":    func() (any, error) { return s.RequestDefaults(ctx) },
 		"ReachSettings":      func() (any, error) { return s.ReachSettings(ctx) },
+		"Coverage":           func() (any, error) { return s.Coverage(ctx) },
 		"AlertSettings":      func() (any, error) { return s.AlertSettings(ctx) },
 		"open alerts":        func() (any, error) { return s.Alerts(ctx, true, 9) },
 		"closed alerts":      func() (any, error) { return s.Alerts(ctx, false, 9) },

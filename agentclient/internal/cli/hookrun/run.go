@@ -173,9 +173,8 @@ func (h *hookRun) complete(call *hook.Call) *hook.Call {
 	if e.Timestamp == 0 {
 		e.Timestamp = schema.Millis(h.started.UnixMilli())
 	}
-	if e.ToolName == "" { // so that a tool call does not wait for it
-		e.OSUser = account.Name()
-	}
+	e.OSUser = account.Name()
+	h.addGateFacts(e)
 	e.IdempotencyKey = idempotencyKey(e)
 	return call
 }

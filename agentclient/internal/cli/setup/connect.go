@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/coverage"
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 )
@@ -26,7 +27,7 @@ func PlanConnection(env func(string) string, hub string) (*Connection, error) {
 	i := &installFlags{Flags: cli.NewBareFlags("install", "")}
 	i.AddHubFlags(env)
 	i.scope, i.mode, i.Hub = string(install.User), string(install.Gate), hub
-	m, err := newMachine(env)
+	m, err := coverage.NewMachine(env)
 	if err != nil {
 		return nil, err
 	}

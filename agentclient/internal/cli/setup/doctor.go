@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/coverage"
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
@@ -58,7 +59,7 @@ func Doctor(ctx context.Context, args []string, env func(string) string, std cli
 		}
 	}
 	var err error
-	if d.machine, err = newMachine(env); err != nil {
+	if d.machine, err = coverage.NewMachine(env); err != nil {
 		return std.PrintError("%v", err)
 	}
 	d.examine(ctx)
@@ -284,7 +285,7 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 // checkProgram returns an error if binary is not an executable file.
 func (d *doctor) checkProgram(binary string) error {
 	if !filepath.IsAbs(binary) {
-		if _, err := lookPath(d.env, binary); err != nil {
+		if _, err := coverage.LookPath(d.env, binary); err != nil {
 			return fmt.Errorf("%s is not on the PATH", binary)
 		}
 		return nil

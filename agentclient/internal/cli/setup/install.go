@@ -2,21 +2,18 @@
 package setup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/hookback/hookback/agentclient/coverage"
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 )
@@ -86,7 +83,7 @@ func Install(ctx context.Context, args []string, env func(string) string, std cl
 	if status, done := i.ParseArgs(args, std); done {
 		return status
 	}
-	m, err := newMachine(env)
+	m, err := coverage.NewMachine(env)
 	if err != nil {
 		return std.PrintError("%v", err)
 	}
@@ -201,7 +198,7 @@ func (i *installFlags) programPath(env func(string) string) (string, error) {
 			return "", fmt.Errorf("locate this program: %w; set --binary", err)
 		}
 		path = self
-		if linked, err := lookPath(env, "hookback"); err == nil && sameFile(linked, self) {
+		if linked, err := coverage.LookPath(env, "hookback"); err == nil && sameFile(linked, self) {
 			path = linked
 		}
 	}
@@ -314,49 +311,6 @@ func (i *installFlags) resultText(c *install.Change) string {
 		return "would be " + word
 	}
 	return word
-}
-
-// newMachine describes this computer for package install.
-func newMachine(env func(string) string) (m install.Machine, err error) {
-	m = install.Machine{
-		Home: cmp.Or(env("HOME"), env("USERPROFILE")), State: cli.StateDir(env), Env: env, Now: time.Now,
-		LookPath: func(name string) (string, error) { return lookPath(env, name) },
-		Version:  programVersion, Windows: runtime.GOOS == "windows",
-	}
-	if !filepath.IsAbs(m.Home) || m.State == "" {
-		return m, errors.New("this user has no home directory (HOME), and so no settings")
-	}
-	m.Dir, err = os.Getwd()
-	return m, err
-}
-
-// lookPath searches the absolute directories of the PATH in env for a program.
-func lookPath(env func(string) string, name string) (string, error) {
-	for _, dir := range filepath.SplitList(env("PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return path, nil
-		}
-	}
-	return "", exec.ErrNotFound
-}
-
-var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+`) })
-
-// programVersion runs program --version and returns the version number, or "" if it fails
-// or takes more than five seconds.
-func programVersion(program string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "--version")
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		return ""
-	}
-	return versionNumber().FindString(string(out))
 }
 
 // abbreviateHome replaces the home directory at the start of path by ~.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/coverage"
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 )
@@ -32,7 +33,7 @@ func Uninstall(_ context.Context, args []string, env func(string) string, std cl
 	if status, done := i.ParseArgs(args, std); done {
 		return status
 	}
-	m, err := newMachine(env)
+	m, err := coverage.NewMachine(env)
 	if err != nil {
 		return std.PrintError("%v", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
-	"runtime/debug"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
@@ -31,7 +30,7 @@ Exit status: 0 the hub runs, or ran until Ctrl-C; 1 an agent was not connected; 
 
 // Run runs hookback up.
 func Run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
-	s := &session{env: env, std: std, version: programVersion(), interactive: cli.IsTerminal(std.In) && cli.IsTerminal(std.Out)}
+	s := &session{env: env, std: std, version: cli.Version(), interactive: cli.IsTerminal(std.In) && cli.IsTerminal(std.Out)}
 	return s.run(ctx, args)
 }
 
@@ -141,13 +140,4 @@ func accountName() string {
 		return ""
 	}
 	return u.Username[strings.LastIndexByte(u.Username, '\\')+1:]
-}
-
-// programVersion returns this program's version as the hub reports its own.
-func programVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
 }

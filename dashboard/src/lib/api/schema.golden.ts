@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, ImportedSession, LedgerEntry, Link, LinkPreview, LinkVote, LockState, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, RequestDefaults, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CoverageList, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, ImportedSession, LedgerEntry, Link, LinkPreview, LinkVote, LockState, MachineReport, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, RequestDefaults, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -229,6 +229,9 @@ export const v2ConfirmationProof = {"proof":{"id":"a2V5","rawId":"a2V5","type":"
 export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
 
 // prettier-ignore
+export const v2CoverageListLaptop = {"agents":[{"host":"laptop","account":"ada","agent":"claude-code","state":"proven","version":"2.1.332","client":"v0.9.1","reportedAt":1795262900000,"provenAt":1795262800000},{"host":"laptop","account":"ada","agent":"gemini","state":"off","detail":"~/.gemini/settings.json: no hook for BeforeTool","remedy":"hookback install --agent gemini","version":"0.31.0","reportedAt":1795262900000}]} satisfies CoverageList
+
+// prettier-ignore
 export const v2CredentialActionReset = {"do":"reset","target":"grace"} satisfies CredentialAction
 
 // prettier-ignore
@@ -404,6 +407,9 @@ export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permiss
 
 // prettier-ignore
 export const v2LockStateOn = {"locked":true} satisfies LockState
+
+// prettier-ignore
+export const v2MachineReportLaptop = {"host":"laptop","account":"ada","agents":[{"agent":"claude-code","version":"2.1.332","policy":"41b0c9be8b1b5a5c","settings":"9d6ec1a0a5b34c0f","remedy":"start Claude Code in the folder and trust it; before that, hooks don't run"},{"agent":"gemini","version":"0.31.0","policy":"41b0c9be8b1b5a5c","settings":"e3b0c44298fc1c14","state":"off","detail":"~/.gemini/settings.json: no hook for BeforeTool","remedy":"hookback install --agent gemini"}]} satisfies MachineReport
 
 // prettier-ignore
 export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"needsYou":2,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"],"owned":true,"changes":[{"change":"reset","person":"grace","by":"ada","at":1795262400000}]} satisfies Me

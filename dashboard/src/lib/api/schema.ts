@@ -555,6 +555,35 @@ export interface Control {
 }
 
 /**
+ * Coverage states whether an agent of an account on a machine runs the gate. Machines report it, so nothing
+ * in it is verified.
+ */
+export interface Coverage {
+  host: string
+  account: string
+  agent: string
+  state: 'proven' | 'not proven' | 'changed' | 'observe only' | 'not loaded' | 'off'
+  detail?: string
+  remedy?: string
+  /** of the agent */
+  version?: string
+  /** version of the hook that sent the newest event */
+  client?: string
+  /** of the machine's newest report */
+  reportedAt?: Millis
+  /** of the newest event */
+  provenAt?: Millis
+}
+
+/**
+ * CoverageList is the result of GET and POST /api/coverage. A POST returns the agents of its machine and
+ * account only.
+ */
+export interface CoverageList {
+  agents: Coverage[]
+}
+
+/**
  * CredentialAction is a change of credentials that the caller confirms with a passkey. It is the body of
  * POST /api/passkeys/confirm; the assertion is the proof of the request that makes the change.
  */
@@ -906,6 +935,25 @@ export interface FreezeList {
   unchecked: number
 }
 
+/**
+ * GateFacts are the member "gate" of an event: facts about the hook that an agent ran. Only an event at the
+ * start or the end of a session or a turn has more than Client and Host, so that calls do not wait for it.
+ */
+export interface GateFacts {
+  /** the hook's version */
+  client: string
+  /** the machine's name */
+  host?: string
+  /** hash of the account's policy */
+  policy?: string
+  /** hash of the agent's entries for hooks */
+  settings?: string
+  /** of the agent */
+  version?: string
+  /** Agents are the installations of the account, this one included. */
+  agents?: Installation[]
+}
+
 /** Health is the body of GET /healthz and GET /readyz. */
 export interface Health {
   /** ok, starting, degraded, draining or stopping */
@@ -1214,6 +1262,22 @@ export interface ImportedUsage {
   costUsd?: number
 }
 
+/** Installation is what the settings of an agent do now, as its machine reports it. */
+export interface Installation {
+  /** such as claude-code */
+  agent: string
+  /** of the agent's program; absent: unknown */
+  version?: string
+  policy?: string
+  settings?: string
+  /** State is changed, observe only, not loaded or off. It is absent if the agent should run the gate. */
+  state?: 'changed' | 'observe only' | 'not loaded' | 'off'
+  /** the reason for the state */
+  detail?: string
+  /** the command that mends it, or the step that proves the gate */
+  remedy?: string
+}
+
 /**
  * Intent is a tool call as one line: "Edit", "internal/order/list.go", "+4 −3". Object and Change quote
  * the agent, with U+FFFD in place of hidden characters, and are shortened.
@@ -1313,6 +1377,17 @@ export interface LinkVote {
 /** LockState is the body of POST /api/lock. */
 export interface LockState {
   locked: boolean
+}
+
+/**
+ * MachineReport is the body of POST /api/coverage: all installations of an account on a machine. An agent
+ * that was reported before and is missing is off.
+ */
+export interface MachineReport {
+  host: string
+  account: string
+  /** at most MaxInstallations (64) */
+  agents: Installation[]
 }
 
 /** Me is the identity and permissions of the caller, from GET /api/me. */
