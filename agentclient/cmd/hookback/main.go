@@ -71,6 +71,7 @@ var commands = []command{
 	{"service", "let the system start the hub when you sign in", service.Run, "status; install|uninstall|status --help"},
 	{"pair", "make the hub reachable from your phone through Tailscale", pair.Run, ""},
 	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run, "--list" + noOtherHub},
+	{"status", "print which agents run the gate, with a fix for each that does not", setup.Status, noOtherHub},
 	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor, noOtherHub},
 	{"send", "store one event, from stdin or from flags", ask.RunSend, noOtherHub},
 	{"verify", "verify the audit log: no entry changed, no entry missing", trust.RunVerify, noOtherHub + " !forget"},

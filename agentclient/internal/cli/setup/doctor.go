@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
+	"github.com/hookback/hookback/schema/control"
 )
 
 const doctorHelp = `hookback doctor [flags]
@@ -80,7 +80,19 @@ func (d *doctor) examine(ctx context.Context) {
 	all = slices.DeleteFunc(all, func(hooks install.InstalledHooks) bool {
 		return len(d.agents) > 0 && !slices.Contains(d.agents, hooks.Agent)
 	})
+	if hub != nil {
+		if d.states, err = coverageStates(ctx, d.env, hub, nil); err != nil {
+			d.fail("", "check that file", "the installations can't be read: %v", err)
+		}
+	}
 	hasHTTPHooks := d.examineHTTPHooks(all)
+	for i := range d.states { // an agent that lost all of its hooks has no installation
+		agent := d.states[i].Agent
+		isListed := slices.ContainsFunc(all, func(hooks install.InstalledHooks) bool { return hooks.Agent == agent })
+		if !isListed && (len(d.agents) == 0 || slices.Contains(d.agents, agent)) {
+			d.examineCoverage(agent)
+		}
+	}
 	if len(all) == 0 && !hasHTTPHooks {
 		d.fail("", "hookback install", "Hookback is not installed for any agent")
 	}
@@ -158,10 +170,10 @@ func (d *doctor) examineAgent(ctx context.Context, hub *doctorClient, installed 
 		d.warn(agent, "hookback uninstall --scope "+string(installed[1].Scope), "its hooks are installed twice (%s, %s) and run twice",
 			abbreviateHome(d.machine.Home, installed[0].File), abbreviateHome(d.machine.Home, installed[1].File))
 	}
+	d.examineCoverage(agent)
 	if hub == nil || !usable {
 		return
 	}
-	d.examineLastEvent(ctx, hub, agent)
 	d.examineHooks(ctx, hub, installed[0])
 }
 
@@ -297,18 +309,23 @@ func (d *doctor) checkProgram(binary string) error {
 	return nil
 }
 
-// examineLastEvent checks when the hub last received an event of the agent.
-func (d *doctor) examineLastEvent(ctx context.Context, hub *doctorClient, agent string) {
-	last, scanned, err := hub.lastEventOf(ctx, agent)
-	switch {
-	case isRefused(err):
-		d.ok(agent, "the hub is locked: its page shows which events arrived")
-	case err != nil:
-		d.fail(agent, "check the hub's log", "the hub does not list its events: %v", err)
-	case last.IsZero():
-		d.warn(agent, cmp.Or(install.Hint(agent), "use the agent once"), "installed, but none of the hub's newest %d events is from this agent", scanned)
-	default:
-		d.ok(agent, "its last event arrived %s ago", formatAge(time.Since(last)))
+// examineCoverage adds the state of an agent, unless a finding has it already.
+func (d *doctor) examineCoverage(agent string) {
+	i := slices.IndexFunc(d.states, func(c control.Coverage) bool { return c.Agent == agent })
+	if i < 0 {
+		return
+	}
+	c := &d.states[i]
+	found := func(s severity) bool {
+		return slices.ContainsFunc(d.findings, func(f finding) bool { return f.Agent == agent && f.Severity == s })
+	}
+	switch text := describeState(c); {
+	case c.State == control.CoverageProven:
+		d.ok(agent, "%s", text)
+	case c.State == control.CoverageNotProven, c.State == control.CoverageChanged && !found(severityWarning):
+		d.warn(agent, c.Remedy, "%s", text)
+	case (c.State == control.CoverageOff || c.State == control.CoverageNotLoaded) && !found(severityProblem):
+		d.fail(agent, c.Remedy, "%s", text)
 	}
 }
 

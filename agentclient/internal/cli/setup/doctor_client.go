@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -153,27 +152,6 @@ func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, 
 		return 0, fmt.Errorf("event %d is from another session", sent.ID)
 	}
 	return time.Since(start), nil
-}
-
-// recentEvents is the number of newest events that lastEventOf scans.
-const recentEvents = 500
-
-// lastEventOf returns the time of the newest event of an agent, probes excluded. last is
-// zero if none of the scanned events is from the agent.
-func (c *doctorClient) lastEventOf(ctx context.Context, agent string) (last time.Time, scanned int, err error) {
-	var all []schema.Event
-	query := url.Values{"limit": {fmt.Sprint(recentEvents)}}
-	if err := c.call(ctx, schema.PathRecent+"?"+query.Encode(), "", nil, &all); err != nil {
-		return last, 0, err
-	}
-	for i := range all {
-		e := &all[i]
-		if at := time.UnixMilli(int64(e.Timestamp)); e.Agent == agent &&
-			e.SourceApp != oldDoctorApp && e.SourceApp != schema.TestApp && at.After(last) {
-			last = at
-		}
-	}
-	return last, len(all), nil
 }
 
 // deny waits for the question with the ticket and denies it.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // severity rates a finding. Its values are part of the JSON output.
@@ -37,6 +38,7 @@ type doctor struct {
 
 	env      func(string) string
 	machine  install.Machine
+	states   []control.Coverage // of the account's agents
 	findings []finding
 }
 
