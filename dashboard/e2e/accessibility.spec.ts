@@ -84,7 +84,7 @@ const screens = (ids: number[]) => [
   `/sessions/api/s1#${ids[0]}`,
   '/overview',
   ...['rules', 'replay', 'automatic'].map((tab) => `/policy/${tab}`),
-  ...['people', 'notifications', 'tokens', 'audit'].map((tab) => `/team/${tab}`),
+  ...['people', 'coverage', 'notifications', 'tokens', 'audit'].map((tab) => `/team/${tab}`),
   ...['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'].map((tab) => `/settings/${tab}`),
   '/?tab=decided',
   '/?tab=expired&find=none',

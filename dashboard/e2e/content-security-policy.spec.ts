@@ -10,6 +10,7 @@ const screens = [
   '/policy/replay',
   '/policy/automatic',
   '/team/people',
+  '/team/coverage',
   '/team/notifications',
   '/team/tokens',
   '/team/audit',

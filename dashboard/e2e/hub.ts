@@ -36,7 +36,7 @@ export class HubProcess {
     const flags = [...paths, '-notify-allow', '127.0.0.1', ...this.flags]
     const child = spawn(hubBinary, flags, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...this.env },
+      env: { ...process.env, HOME: this.dir, ...this.env }, // the hub reads the settings of agents in its home
     })
     this.child = child
     this.signInLink = ''

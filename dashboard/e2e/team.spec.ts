@@ -4,6 +4,7 @@ import { claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts
 
 const tabs = {
   '/team/people': 'People',
+  '/team/coverage': 'Coverage',
   '/team/notifications': 'Notifications',
   '/team/tokens': 'Tokens',
   '/team/audit': 'Audit log',

@@ -15,10 +15,7 @@ import (
 // passwdFile is the file of the account database. The linker replaces it in a program for tests.
 var passwdFile = "/etc/passwd"
 
-func lookUp() (string, error) {
-	found := own()
-	return found.home, found.err
-}
+func lookUp() (string, error) { return own().home, own().err }
 
 type entry struct {
 	name, home string

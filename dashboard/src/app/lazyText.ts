@@ -5,6 +5,7 @@ export const lazyAppText = {
   tabs: {
     team: {
       people: 'People',
+      coverage: 'Coverage',
       notifications: 'Notifications',
       tokens: 'Tokens',
       audit: 'Audit log',

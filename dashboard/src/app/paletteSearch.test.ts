@@ -37,6 +37,7 @@ describe('Palette', () => {
     ['invite', 'Invite a person'],
     ['add user', 'Invite a person'],
     ['people', 'People · Team'],
+    ['coverage', 'Coverage · Team'],
     ['notifications', 'Notifications · Team'],
     ['tokens', 'Tokens · Team'],
     ['new token', 'Create a token'],

@@ -6,6 +6,7 @@ import type {
   Replay,
   ReplayDraft,
   AlertList,
+  CoverageList,
   AlertRule,
   AlertRuleList,
   Channel,
@@ -36,6 +37,9 @@ const remove = <T>(path: string, body: unknown = {}) =>
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   })
+
+/** Which agents run the gate, by machine and account. */
+export const coverage = () => call<CoverageList>('/api/coverage')
 
 /** The open alerts and the newest closed ones. */
 export const alerts = () => call<AlertList>('/api/alerts')

@@ -12,7 +12,7 @@ export type Place =
 export type Screen = Place['screen']
 
 /** The tabs of Team, as in /team/people. */
-export const teamTabs = ['people', 'notifications', 'tokens', 'audit'] as const
+export const teamTabs = ['people', 'coverage', 'notifications', 'tokens', 'audit'] as const
 export type TeamTab = (typeof teamTabs)[number]
 
 /** The tabs of Policy, as in /policy/rules. */
