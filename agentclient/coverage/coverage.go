@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -43,24 +44,31 @@ func (m Machine) Report() (r control.MachineReport, err error) {
 	}
 	r.Agents, err = install.States(machine)
 	_, testFile := cli.AccountFiles(m.Env)
-	hash := policyHash(cmp.Or(m.PolicyFile, testFile, policy.UserFile()))
+	hash := policyHash(policy.ManagedFile(), cmp.Or(m.PolicyFile, testFile, policy.UserFile()))
 	for i := range r.Agents {
 		r.Agents[i].Policy = hash
 	}
 	return r, err
 }
 
-// policyHash identifies the user's policy. Those of projects can only add to it.
-func policyHash(file string) string {
-	text, err := policy.ReadText(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "none"
-	case err != nil:
-		return "unreadable"
+// policyHash identifies the policies of the user and of the administrator. Those of projects can only add to them.
+func policyHash(files ...string) string {
+	all, none := sha256.New(), true
+	for _, file := range files {
+		text, err := policy.ReadText(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "unreadable"
+		default:
+			none = false
+		}
+		fmt.Fprintf(all, "%d:%s", len(text), text)
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8])
+	if none {
+		return "none"
+	}
+	return hex.EncodeToString(all.Sum(nil)[:8])
 }
 
 // NewMachine describes this computer for package install.

@@ -30,7 +30,7 @@ type HTTPHook struct {
 // skipped.
 func HTTPHooks(m Machine) (all []HTTPHook) {
 	a := findAgent("claude-code")
-	files := []string{managedSettings}
+	files := []string{a.managedFile(m)}
 	for _, scope := range []Scope{User, Project, Local} {
 		files = append(files, a.files[scope].resolve(m))
 	}

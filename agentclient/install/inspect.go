@@ -75,6 +75,10 @@ func Inspect(m Machine) ([]InstalledHooks, error) {
 				all = a.inspect(all, file, scope, known.recordOf(file))
 			}
 		}
+		if file := a.managedFile(m); file != "" && !seen[file] {
+			seen[file] = true
+			all = a.managed().inspect(all, file, Managed, known.recordOf(file))
+		}
 		for file, r := range known.Files {
 			if r.Agent == a.name && !seen[file] {
 				all = a.inspect(all, file, r.Scope, known.recordOf(file))
@@ -209,6 +213,8 @@ type disableSetting struct {
 	reason string
 	// pattern matches a file that is no JSON, instead of path and value.
 	pattern func() *regexp.Regexp
+	// endsManaged means that it also disables the administrator's hooks.
+	endsManaged bool
 }
 
 // codexHooksOff matches the feature in its table, in an inline table, and by its dotted name; before it had the name
@@ -226,41 +232,45 @@ var disableSettings = map[string][]disableSetting{
 		{file: pathSpec{path: ".claude/settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
 		{file: pathSpec{path: ".claude/settings.local.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
 		{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"allowManagedHooksOnly"}, value: "true", reason: "allowManagedHooksOnly permits only the administrator's hooks"},
-		{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "the administrator set disableAllHooks"},
+		{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "the administrator set disableAllHooks", endsManaged: true},
 	},
 	"codex": {
-		{file: codexPath("config.toml"), reason: "the feature hooks is false", pattern: codexHooksOff},
-		{file: pathSpec{path: ".codex/config.toml"}, reason: "the feature hooks is false", pattern: codexHooksOff},
+		{file: codexPath("config.toml"), reason: "the feature hooks is false", pattern: codexHooksOff, endsManaged: true},
+		{file: pathSpec{path: ".codex/config.toml"}, reason: "the feature hooks is false", pattern: codexHooksOff, endsManaged: true},
 	},
 	"gemini": {
-		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false"},
-		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "disabled"}, value: `"hookback"`, reason: "hooksConfig.disabled names hookback"},
-		{file: pathSpec{path: ".gemini/settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false"},
+		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false", endsManaged: true},
+		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "disabled"}, value: `"hookback"`, reason: "hooksConfig.disabled names hookback", endsManaged: true},
+		{file: pathSpec{path: ".gemini/settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false", endsManaged: true},
 	},
 	"qwen": {
-		{file: pathSpec{home: ".qwen", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set"},
-		{file: pathSpec{path: ".qwen/settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set"},
+		{file: pathSpec{home: ".qwen", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set", endsManaged: true},
+		{file: pathSpec{path: ".qwen/settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set", endsManaged: true},
 	},
 	"copilot": {
 		{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
 		{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
 	},
 	"droid": {
-		{file: pathSpec{home: ".factory", path: "settings.json"}, path: []string{"hooksDisabled"}, value: "true", reason: "hooksDisabled is set"},
+		{file: pathSpec{home: ".factory", path: "settings.json"}, path: []string{"hooksDisabled"}, value: "true", reason: "hooksDisabled is set", endsManaged: true},
 	},
 	"antigravity": {
-		{file: pathSpec{home: ".gemini/config", path: "hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false"},
-		{file: pathSpec{path: ".agents/hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false"},
+		{file: pathSpec{home: ".gemini/config", path: "hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false", endsManaged: true},
+		{file: pathSpec{path: ".agents/hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false", endsManaged: true},
 	},
 }
 
 // DisabledBy returns the settings that prevent the agent from running its hooks, each
 // with its file.
 func DisabledBy(m Machine, agent string) (reasons []string) {
+	isManaged := GatesManaged(m, agent)
 	for _, setting := range disableSettings[agent] {
 		path := setting.file.resolve(m)
 		if filepath.IsAbs(setting.file.path) {
-			path = setting.file.path
+			path = filepath.Join(m.Root, setting.file.path)
+		}
+		if isManaged && !setting.endsManaged {
+			continue
 		}
 		b, _, err := readSettings(path)
 		if err != nil {

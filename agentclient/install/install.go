@@ -29,6 +29,7 @@ const (
 	User    Scope = "user"    // the user's settings for every project
 	Project Scope = "project" // the project's shared settings
 	Local   Scope = "local"   // the user's settings for this project
+	Managed Scope = "managed" // the administrator's settings for every account of the machine
 )
 
 // Mode is the extent of the hooks' influence.
@@ -46,6 +47,7 @@ type Machine struct {
 	Home  string // the user's home directory
 	Dir   string // the project directory
 	State string // directory of the manifest and backups
+	Root  string // the directory of the managed settings, "" for / or a drive
 	Env   func(name string) string
 	// LookPath finds a program. Version runs it to get its version, and returns "" if
 	// that is unknown.
@@ -86,7 +88,7 @@ func AgentNames() []string {
 // SupportsScope reports whether the agent has settings for that scope.
 func SupportsScope(agent string, s Scope) bool {
 	a := findAgent(agent)
-	return a != nil && a.files[s] != pathSpec{}
+	return a != nil && (a.files[s] != pathSpec{} || s == Managed && a.managedFile(Machine{}) != "")
 }
 
 // SupportsWake reports whether messages can wake an idle session of the agent.
@@ -157,6 +159,9 @@ func (p pathSpec) resolve(m Machine) string {
 // settingsFiles returns the files of a scope: one for most agents, one per event for
 // agents that require it, and for Kiro one per custom agent.
 func (a *agentConfig) settingsFiles(m Machine, s Scope) ([]string, error) {
+	if file := a.managedFile(m); s == Managed && file != "" {
+		return []string{file}, nil
+	}
 	p, ok := a.files[s]
 	if !ok {
 		return nil, fmt.Errorf("%s: %w %q", a.title, ErrScope, s)

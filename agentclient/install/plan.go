@@ -90,7 +90,7 @@ func Install(m Machine, o Options) (*Plan, error) {
 
 func (o Options) validate() error {
 	switch {
-	case !slices.Contains([]Scope{User, Project, Local}, o.Scope):
+	case !slices.Contains([]Scope{User, Project, Local, Managed}, o.Scope):
 		return fmt.Errorf("unknown scope %q; use user, project or local", o.Scope)
 	case !slices.Contains([]Mode{Observe, Gate, Enforce}, o.Mode):
 		return fmt.Errorf("unknown mode %q; use observe, gate or enforce", o.Mode)
@@ -100,7 +100,7 @@ func (o Options) validate() error {
 		return errors.New("hooks in mode observe hand over no messages, so they can't wake a session")
 	case o.Wake && !slices.ContainsFunc(o.Agents, SupportsWake):
 		return errors.New("messages can wake sessions of Claude Code only")
-	case o.Scope == User && !filepath.IsAbs(o.Binary):
+	case (o.Scope == User || o.Scope == Managed) && !filepath.IsAbs(o.Binary):
 		return fmt.Errorf("the program path %q is not absolute", o.Binary)
 	}
 	return nil
@@ -109,6 +109,9 @@ func (o Options) validate() error {
 func (p *Plan) install(a *agentConfig, o Options, known *manifest) {
 	if o.Scope == Project {
 		o.Binary = programName
+	}
+	if o.Scope == Managed {
+		a = a.managed()
 	}
 	if a.format.forbidsSlashes && strings.Contains(o.Hub, "//") && !strings.HasPrefix(o.Hub, "http:") {
 		p.Problems = append(p.Problems, FileError{a.name, "", fmt.Errorf("%s does not support an https address or a unix address in its settings (it treats two slashes as the start of a comment); set HOOKBACK_URL instead", a.title)})
@@ -146,7 +149,7 @@ func (p *Plan) install(a *agentConfig, o Options, known *manifest) {
 		p.Notes = append(p.Notes, a.title+" runs no hook: "+reason+"; remove that setting")
 	}
 	for _, n := range a.notes {
-		if changed && (n.scope == "" || n.scope == o.Scope) {
+		if changed && (n.scope == "" && o.Scope != Managed || n.scope == o.Scope) {
 			p.Notes = append(p.Notes, n.text)
 		}
 	}
@@ -201,7 +204,7 @@ func (a *agentConfig) planChange(m Machine, file string, r *record, t installTar
 	}
 	if !c.Exists {
 		content, r.Created, c.mode = "{}\n", true, 0o600
-		if t.Scope == Project {
+		if t.Scope == Project || t.Scope == Managed {
 			c.mode = 0o644
 		}
 	}

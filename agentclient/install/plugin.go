@@ -57,27 +57,11 @@ func GatesCalls(home, agent string, events ...string) bool {
 		return false
 	}
 	if len(events) == 0 {
-		for _, e := range a.events {
-			if e.mode != observe && e.since == "" {
-				events = append(events, e.name)
-			}
-		}
+		events = a.gateEvents()
 	}
 	m := Machine{Home: home, Env: func(string) string { return "" }}
-	files := []string{a.files[User].resolve(m)}
-	if agent == "claude-code" {
-		files = append(files, managedSettings)
-	}
-	for _, file := range files {
-		if a.fileGates(file, events) {
-			return true
-		}
-	}
-	return false
+	return a.fileGates(a.files[User].resolve(m), events) || a.managed().fileGates(a.managedFile(m), events)
 }
-
-// managedSettings are the administrator's settings of Claude Code.
-const managedSettings = "/etc/claude-code/managed-settings.json"
 
 func (a *agentConfig) fileGates(file string, events []string) bool {
 	c, err := a.openFile(file)

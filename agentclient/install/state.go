@@ -36,9 +36,12 @@ func States(m Machine) (all []control.Installation, err error) {
 				files = append(files, InstalledHooks{Agent: a.name, File: file, Scope: r.Scope, Err: errRemoved})
 			}
 		}
-		// The account's settings gate every project, those of a project only some calls.
-		if slices.ContainsFunc(files, func(h InstalledHooks) bool { return h.Scope == User }) {
-			files = slices.DeleteFunc(files, func(h InstalledHooks) bool { return h.Scope != User })
+		// The administrator's and the account's settings gate every project, those of a project only some calls.
+		for _, scope := range []Scope{Managed, User} {
+			if slices.ContainsFunc(files, func(h InstalledHooks) bool { return h.Scope == scope }) {
+				files = slices.DeleteFunc(files, func(h InstalledHooks) bool { return h.Scope != scope })
+				break
+			}
 		}
 		if len(files) > 0 {
 			all = append(all, a.state(m, files))
@@ -53,7 +56,7 @@ var errRemoved = errors.New("the hooks that were installed are not there anymore
 func (a *agentConfig) state(m Machine, files []InstalledHooks) control.Installation {
 	slices.SortFunc(files, func(x, y InstalledHooks) int { return strings.Compare(x.File, y.File) })
 	s := control.Installation{Agent: a.name, Remedy: Hint(a.name)}
-	if s.Remedy == "" {
+	if s.Remedy == "" || files[0].Scope == Managed {
 		s.Remedy = "use " + a.title + " once"
 	}
 	if path, err := m.findProgram(a); err == nil {
@@ -124,7 +127,11 @@ func (a *agentConfig) gatesEvent(name string) bool {
 // repair returns the command that installs the hooks of a file again.
 func (a *agentConfig) repair(h *InstalledHooks) string {
 	command := "hookback install --agent " + a.name
-	if h.Scope != User {
+	switch h.Scope {
+	case User:
+	case Managed:
+		command += " --managed /"
+	default:
 		command += " --scope " + string(h.Scope)
 	}
 	if slices.ContainsFunc(h.Entries, func(e HookEntry) bool { return e.Changed }) {

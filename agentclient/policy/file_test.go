@@ -330,3 +330,31 @@ func TestFile_WeightCountsPatterns(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, empty.Weight())
 }
+
+// The administrator's rules ask and deny whatever others allow, and allow nothing.
+func TestSource_ManagedPolicy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		return file
+	}
+	s := policy.Source{
+		Dir: t.TempDir(), UserFile: write("user.json", `{"rules": [{"tool": "*", "then": "allow"}]}`),
+		ManagedFile: write("managed.json", `{"rules": [{"tool": "Bash", "then": "deny"}, {"tool": "Write", "then": "ask"}, {"tool": "Read", "then": "allow"}]}`),
+	}
+	for tool, want := range map[string]policy.Effect{"Bash": policy.Deny, "Write": policy.Ask, "WebFetch": policy.Allow} {
+		p, err := s.Load()
+		require.NoError(t, err)
+		require.Equal(t, want, p.Evaluate(policy.Call{Name: tool}).Effect, tool)
+	}
+	s.UserFile = filepath.Join(dir, "none.json")
+	p, err := s.Load()
+	require.NoError(t, err)
+	require.Empty(t, p.Evaluate(policy.Call{Name: "Read"}).Effect, "an allowance of the administrator leaves the call to the agent")
+	write("managed.json", `{`)
+	_, err = s.Load()
+	require.Error(t, err, "a policy that can't be read asks for every call")
+	require.False(t, s.MayAllow(s.ManagedFile))
+}

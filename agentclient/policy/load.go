@@ -19,6 +19,8 @@ type Source struct {
 	Dir string // the agent's working directory
 	// UserFile is the user's policy. Default: UserFile.
 	UserFile string
+	// ManagedFile is the policy of the machine's administrator. Default: ManagedFile.
+	ManagedFile string
 	// Env is os.Getenv, or a fake in tests. nil reads no variables.
 	Env func(string) string
 }
@@ -43,7 +45,7 @@ func (s Source) LoadFor(call Call) (Policy, error) { return s.load(&callArgument
 
 func (s Source) load(call *callArguments) (Policy, error) {
 	var files []*File
-	var named Policy = Never()
+	var named, managed Policy = Never(), Never()
 	var policyErr Error
 	user, environment := s.userFile(), s.environmentFile()
 	for _, file := range s.Files() {
@@ -56,6 +58,8 @@ func (s Source) load(call *callArguments) (Policy, error) {
 		case err != nil:
 		case file == user:
 			files = append(files, f)
+		case file == s.managedFile():
+			managed = f.ForProject()
 		case file == environment:
 			named = f.ForProject()
 		default:
@@ -67,7 +71,7 @@ func (s Source) load(call *callArguments) (Policy, error) {
 	}
 	// A file that the environment names may be the user's: no rule of a project takes its denials away. It may also be
 	// a project's: it takes no rule away either.
-	return Any(Join(files...), named), nil
+	return Any(Join(files...), managed, named), nil
 }
 
 // Join returns a policy with the rules of all files, in order.
@@ -81,7 +85,7 @@ func Join(files ...*File) Policy {
 
 // Files returns the paths that Load reads. Files need not exist.
 func (s Source) Files() (files []string) {
-	for _, file := range slices.Concat([]string{s.userFile()}, ProjectFiles(s.Dir), []string{s.environmentFile()}) {
+	for _, file := range slices.Concat([]string{s.managedFile(), s.userFile()}, ProjectFiles(s.Dir), []string{s.environmentFile()}) {
 		if file != "" && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
@@ -91,6 +95,17 @@ func (s Source) Files() (files []string) {
 
 // MayAllow reports whether the rules of a file may allow calls. Only the user's file may.
 func (s Source) MayAllow(file string) bool { return file == s.userFile() }
+
+func (s Source) managedFile() string {
+	if s.ManagedFile != "" {
+		return s.ManagedFile
+	}
+	return ManagedFile()
+}
+
+// ManagedFile returns the path of the policy with which an administrator asks and denies for every account of the
+// machine: hookback.json in /etc/hookback, or in hookback in the ProgramData folder. No other file takes its rules away.
+func ManagedFile() string { return filepath.Join(account.SystemDir, FileName) }
 
 func (s Source) userFile() string {
 	if s.UserFile != "" {

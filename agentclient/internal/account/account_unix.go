@@ -69,3 +69,6 @@ func findInPasswd(text []byte, uid string) (name, home string) {
 
 // ConfigDir returns the directory of an account's settings.
 func ConfigDir(home string) string { return filepath.Join(home, ".config", "hookback") }
+
+// SystemDir is the directory of the machine's administrator.
+const SystemDir = "/etc/hookback"

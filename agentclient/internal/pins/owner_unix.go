@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// systemDir is the directory of the machine's administrator.
-const systemDir = "/etc/hookback"
-
 // checkOwner returns an error unless f belongs to one of the user ids and its mode has only
 // the bits in allowed.
 func checkOwner(f *os.File, allowed os.FileMode, owners ...int) error {

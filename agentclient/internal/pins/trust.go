@@ -23,7 +23,7 @@ const (
 )
 
 // systemPins is the file with which an administrator pins the hub for every account.
-var systemPins = filepath.Join(systemDir, "hub.pub")
+var systemPins = filepath.Join(account.SystemDir, "hub.pub")
 
 // Trust holds the hub keys that an account trusts. They come from the first of these
 // sources that exists: /etc/hookback/hub.pub (Windows: hookback in the ProgramData folder),

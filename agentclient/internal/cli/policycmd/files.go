@@ -50,7 +50,8 @@ The first rule that matches decides. If no rule matches, the agent's own permiss
 applies. The user's file (~/.config/hookback/hookback.json) comes first, then the files
 of the project, from the root of the repository down. Only the user's file can allow: an
 allow rule in a project leaves the call to the agent, and so does one in a file that only
-HOME or XDG_CONFIG_HOME leads to.
+HOME or XDG_CONFIG_HOME leads to. What /etc/hookback/hookback.json asks about or denies, no other
+file takes away.
 
 runs finds a program in a command line, also after sudo, in sh -c "…" and in other text
 that its program runs, and option one of its options: -rf, -fr, -f -r, --recursive and

@@ -271,6 +271,9 @@ func (d *doctor) examineSettings(hooks *install.InstalledHooks) bool {
 		}
 	}
 	reinstall := fmt.Sprintf("hookback install --agent %s --scope %s --mode %s", hooks.Agent, hooks.Scope, mode)
+	if hooks.Scope == install.Managed {
+		reinstall = fmt.Sprintf("hookback install --managed / --agent %s --mode %s", hooks.Agent, mode)
+	}
 	if wake {
 		reinstall += " --wake"
 	}

@@ -41,6 +41,12 @@ key id with the one that the hub prints.
 --scope project writes the project's shared settings: the command is hookback on the
 PATH, and does nothing on machines without it. It names a hub only with --hub.
 
+--managed DIR writes for every account of a machine, below DIR, which is / or the root of
+an image: the managed settings of the agents that have them, the pin
+etc/hookback/hub.pub and your hookback.json as etc/hookback/hookback.json, whose rules
+ask and deny. The hub must answer, so that its key can be pinned; compare the key id. Run
+it as root, or make root the owner of the files.
+
 Before it changes a file, it saves a copy in the state directory
 (~/.local/state/hookback/backups on Linux). It keeps the last five copies of each file.
 A file that the agent does not load stays unchanged; the reason and the fix are printed.
@@ -59,6 +65,7 @@ type installFlags struct {
 	verbose     bool
 	force       bool
 	wake        bool
+	managed     string // the root of the managed settings; "": none
 	quiet       bool   // omit unchanged files from the output
 	home        string // printed as ~
 }
@@ -78,6 +85,7 @@ func Install(ctx context.Context, args []string, env func(string) string, std cl
 	i.StringVar(&i.scope, "scope", "user", "the settings to change, a `scope`: user, project, or local (the unshared settings of the project; Claude Code only)")
 	i.StringVar(&i.mode, "mode", "gate", "a `mode`: gate (also asks people), enforce (also blocks calls while hookback is missing) or observe (only sends events)")
 	i.BoolVar(&i.wake, "wake", false, "also wake idle sessions of Claude Code for messages from the dashboard; keeps one process per idle session")
+	i.StringVar(&i.managed, "managed", "", "write the settings of every account of a machine below this `directory`, / or the root of an image")
 	i.AddHubFlags(env)
 	i.StringVar(&i.binary, "binary", "", "the `path` of the hookback program in the settings; default: this program")
 	if status, done := i.ParseArgs(args, std); done {
@@ -86,6 +94,9 @@ func Install(ctx context.Context, args []string, env func(string) string, std cl
 	m, err := coverage.NewMachine(env)
 	if err != nil {
 		return std.PrintError("%v", err)
+	}
+	if i.managed != "" {
+		return i.installManaged(ctx, m, env, std)
 	}
 	o, err := i.options(m, env)
 	if err != nil {
@@ -208,6 +219,9 @@ func (i *installFlags) programPath(env func(string) string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
+	}
+	if i.managed != "" && i.binary != "" { // it is a path of another machine
+		return path, nil
 	}
 	if info, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("--binary: %w", err)
