@@ -27,6 +27,7 @@ import (
 const (
 	turnUsageTimeout    = 250 * time.Millisecond
 	sessionUsageTimeout = time.Second
+	usagePollInterval   = 50 * time.Millisecond // while the agent writes the transcript
 )
 
 // readUsage adds the usage of the session to the events that end a turn or the session: its agent may send no
@@ -47,24 +48,34 @@ func (h *hookRun) readUsage(c *hook.Call) {
 	}
 }
 
-// reportCleared sends the usage of the session that the person has cleared: Claude Code writes its totals after the
-// last hook of the session, and before the first one of the next.
+// reportCleared sends the usage of the session that the person has cleared: Claude Code begins to write its totals
+// after the last hook of the session, and before the first one of the next, which has answered.
 func (h *hookRun) reportCleared(c *hook.Call) {
 	e := c.Event
 	if e.Agent != "claude-code" || e.HookEventType != "SessionStart" || e.Source != "clear" {
 		return
 	}
 	path := usage.Previous(transcriptPath(c))
-	ctx, cancel := context.WithTimeout(context.Background(), turnUsageTimeout)
-	defer cancel()
 	e = schema.Event{
 		SourceApp: e.SourceApp, SessionID: strings.TrimSuffix(filepath.Base(path), ".jsonl"), HookEventType: "ApiUsage", Agent: e.Agent,
 		OSUser: e.OSUser, Timestamp: e.Timestamp, Payload: json.RawMessage("{}"), Summary: "The totals of the session", IdempotencyKey: randomKey(),
 	}
-	e.ModelUsage, _ = usage.OfSession(ctx, path, e.SessionID) // without it, the tokens of the last turn count
-	if slices.ContainsFunc(e.ModelUsage, func(u schema.ModelUsage) bool { return u.CostUSD > 0 }) {
-		_, finish := h.send(&hook.Call{Event: e})
-		finish()
+	ctx, cancel := context.WithTimeout(context.Background(), sessionUsageTimeout)
+	defer cancel()
+	for ctx.Err() == nil {
+		e.ModelUsage, _ = usage.OfSession(ctx, path, e.SessionID) // without it, the tokens of the last turn count
+		switch {
+		case len(e.ModelUsage) == 0:
+			return
+		case slices.ContainsFunc(e.ModelUsage, func(u schema.ModelUsage) bool { return u.CostUSD > 0 }):
+			_, finish := h.send(&hook.Call{Event: e})
+			finish()
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(usagePollInterval):
+		}
 	}
 }
 
