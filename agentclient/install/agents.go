@@ -308,9 +308,10 @@ var agentConfigs = []agentConfig{
 		files: map[Scope]pathSpec{
 			User: {variable: "XDG_CONFIG_HOME", home: ".config", path: "opencode/plugin"}, Project: {path: ".opencode/plugin"},
 		},
-		ownedFile: opencodePlugin,
-		events:    []event{{name: "hookback.js", mode: ask, allEvents: true}},
-		notes:     []agentNote{{"", "OpenCode loads plugins at startup"}},
+		ownedFile:  opencodePlugin,
+		minVersion: "1.14.34", // loads a default export; 1.3.0 does not
+		events:     []event{{name: "hookback.js", mode: ask, allEvents: true}},
+		notes:      []agentNote{{"", "OpenCode loads plugins at startup"}},
 	},
 	{
 		name: "cline", title: "Cline",
