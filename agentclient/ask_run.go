@@ -129,7 +129,7 @@ func (a *askRun) timeOut() {
 	d := Decision{Kind: a.pending.question.Type, Outcome: schema.Timeout}
 	d.fillExplanation(a.pending.question)
 	if a.pending.resolve(d, nil) {
-		a.withdrawFromHub("the agent stopped waiting at its own deadline")
+		a.withdrawFromHub(schema.ReasonOwnDeadline)
 	}
 }
 

@@ -45,9 +45,10 @@ const (
 	ByRule       EndedBy = "rule"
 	ByTimeout    EndedBy = "timeout"
 	ByCancel     EndedBy = "cancel"
-	ByAgent      EndedBy = "agent"
-	BySessionEnd EndedBy = "session_end"
-	ByOrphaned   EndedBy = "orphaned"
+	ByAgent      EndedBy = "agent"       // the agent, or a person at its prompt
+	ByDismissal  EndedBy = "dismissed"   // a person interrupted the agent or closed its prompt
+	BySessionEnd EndedBy = "session_end" // the agent ended its session
+	ByOrphaned   EndedBy = "orphaned"    // the agent is gone, for example because its terminal was closed
 	ByQuorum     EndedBy = "quorum"
 	// BySuperseded is a version 1 question whose agent asked again (Status.SupersededBy).
 	BySuperseded EndedBy = "superseded"

@@ -333,7 +333,9 @@ type DayCount struct {
 	Denied    int64  `json:"denied"`
 	Answered  int64  `json:"answered"` // texts and choices
 	Timeout   int64  `json:"timeout"`
-	Cancelled int64  `json:"cancelled"` // including withdrawn
+	Cancelled int64  `json:"cancelled"` // by a person, withdrawn, or settled at the agent
+	Dismissed int64  `json:"dismissed"` // in the agent
+	Gone      int64  `json:"gone"`      // the agent or its session had ended
 	Other     int64  `json:"other"`
 }
 

@@ -233,7 +233,7 @@ func (d *Dispatcher) nextDelivery(q *store.Question, number int, result attemptR
 // answer.
 func resolvedByAgent(q *store.Question) bool {
 	var st schema.Status
-	return json.Unmarshal(q.Status, &st) == nil && st.Source == schema.ByAgent
+	return json.Unmarshal(q.Status, &st) == nil && (st.Source == schema.ByAgent || st.Source == schema.ByDismissal)
 }
 
 // retryDelays are the delays after the first attempts. The last one applies to the attempts of

@@ -116,10 +116,14 @@ func TestAnswerAtAgent_ClosesQuestion(t *testing.T) {
 			}
 			require.Equal(t, schema.Failed, st.Status)
 			require.Equal(t, schema.Cancelled, st.Outcome)
-			require.Equal(t, schema.ByAgent, st.Source)
+			source, guidance := schema.ByAgent, "Nothing was approved here"
+			if c.reason == schema.ReasonDismissed {
+				source, guidance = schema.ByDismissal, "A person dismissed this in the agent without an answer. Nothing was approved."
+			}
+			require.Equal(t, source, st.Source)
 			require.Equal(t, c.reason, st.Reason)
 			require.False(t, *st.Response.Permission)
-			require.Contains(t, st.Response.Guidance, "Nothing was approved here")
+			require.Contains(t, st.Response.Guidance, guidance)
 			require.Nil(t, st.RespondedBy)
 			require.Equal(t, []schema.EventID{id}, h.dispatched(), "the waiting hook gets the result")
 		})

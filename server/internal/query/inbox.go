@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -101,8 +102,8 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r inbox.HitlReq
 	if st.RespondedBy != nil {
 		r.DecidedBy = st.RespondedBy.Name
 	}
-	if st.Outcome == schema.Cancelled {
-		r.CancellationReason = st.Reason
+	if r.Status == inbox.HitlCancelled {
+		r.CancellationReason = cmp.Or(st.Reason, schema.EndText(st.Outcome, st.Source))
 	}
 	if a := st.Response; a != nil {
 		r.Answers, r.Comment = a.Answers, a.Comment

@@ -24,7 +24,6 @@ const (
 	reasonAnswered  = "answered in the terminal"
 	reasonContinued = "the agent continued: the call ran"
 	reasonDropped   = "the agent continued without the call"
-	reasonDismissed = "dismissed in the agent" // as the hook reports it, see hookrun
 )
 
 // HookFacts holds the members of a hook event that identify its agent, call, prompt and sender.
@@ -116,7 +115,7 @@ func (s *Snapshot) closeReason(eventType string) string {
 	callRan := eventType == "PostToolUse" || eventType == "PostToolUseFailure"
 	switch {
 	case eventType == "Interrupt":
-		return reasonDismissed
+		return schema.ReasonDismissed
 	case !callRan:
 		return reasonDropped
 	case s.Type != "PermissionRequest":
@@ -163,6 +162,9 @@ func (s *Snapshot) CloseAnsweredAtAgent(eventType string, now time.Time) (*store
 		return nil, nil
 	}
 	res := resolution{state: schema.Failed, outcome: schema.Cancelled, source: schema.ByAgent, reason: s.closeReason(eventType)}
+	if res.reason == schema.ReasonDismissed {
+		res.source = schema.ByDismissal
+	}
 	return res.change(s, now)
 }
 

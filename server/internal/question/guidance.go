@@ -32,10 +32,12 @@ func guidanceText(q *schema.HumanInTheLoop, a *schema.Answer) string {
 		return "The agent asked another question of this kind, so this one was closed without an answer. Nothing was approved."
 	case a.Source == schema.BySessionEnd:
 		return "The session ended before anyone answered. Nothing was approved."
+	case a.Source == schema.ByDismissal:
+		return "A person dismissed this in the agent without an answer. Nothing was approved. Do not try again unless they ask for it."
 	case a.Outcome == schema.Cancelled && a.Source == schema.ByAgent:
 		return "This was decided outside the hub: " + a.Reason + ". Nothing was approved here."
 	case a.Source == schema.ByOrphaned:
-		return "The program that asked stopped waiting. Nothing was approved."
+		return "The agent that asked is gone. Nothing was approved."
 	case a.Outcome == schema.Cancelled:
 		return "A person canceled the question without answering it. Nothing was approved. Do not go ahead." + reason
 	case a.Outcome == schema.Withdrawn:

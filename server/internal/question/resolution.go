@@ -192,7 +192,7 @@ func (res *resolution) ledgerRecords(s *Snapshot, answer *schema.Answer, signed 
 	switch {
 	case answer.RespondedBy != nil:
 		actor = answer.RespondedBy.Name
-	case res.source == schema.ByAgent:
+	case res.source == schema.ByAgent, res.source == schema.ByDismissal:
 		actor = s.App
 	}
 	return append(records, store.LedgerRecord{Action: EndedAction, Actor: actor, QuestionID: s.ID, Data: endedRecord{

@@ -105,7 +105,8 @@ var errRequesterRule = errors.New("the requester created the rule")
 
 // Cancel returns the change that settles the question without an answer. With a revision it
 // also settles the duplicates of that revision whose agents still wait. With the question's
-// own request secret the agent withdraws it; a wrong secret is schema.ErrForbidden.
+// own request secret the agent withdraws it, and the reason of a hook tells whether the question timed
+// out, was dismissed, or lost its agent; a wrong secret is schema.ErrForbidden.
 func (s *Snapshot) Cancel(c *schema.Cancel, from Actor, now time.Time) (*store.Change, error) {
 	res := &resolution{
 		state: schema.Failed, outcome: schema.Cancelled, source: schema.ByCancel,
@@ -115,7 +116,17 @@ func (s *Snapshot) Cancel(c *schema.Cancel, from Actor, now time.Time) (*store.C
 		if err := s.CheckSecret("requestSecret", c.RequestSecret); err != nil {
 			return nil, &schema.HintError{Err: err, Hint: "Omit it to cancel as a person."}
 		}
-		res.outcome, res.source, res.by, res.silent, res.seenRevision = schema.Withdrawn, schema.ByAgent, nil, true, 0
+		res.by, res.silent, res.seenRevision = nil, true, 0
+		switch c.Reason {
+		case schema.ReasonOwnDeadline:
+			res.state, res.outcome, res.source = schema.TimedOut, schema.Timeout, schema.ByTimeout
+		case schema.ReasonDismissed:
+			res.source = schema.ByDismissal
+		case schema.ReasonAgentGone:
+			res.source = schema.ByOrphaned
+		default:
+			res.outcome, res.source = schema.Withdrawn, schema.ByAgent
+		}
 	} else if s.authority = store.OfCaller; !from.IsAdmin {
 		if err := s.requireRecipient(res.by); err != nil {
 			return nil, err

@@ -161,18 +161,24 @@ func TestReport_ListsDecisions(t *testing.T) {
 	withdrawn, secret := h.ask(pullQuestion)
 	_, err = h.hub.Cancel(t.Context(), withdrawn, schema.Cancel{RequestSecret: secret}, hub.Caller{})
 	require.NoError(t, err)
+	for _, reason := range []string{schema.ReasonOwnDeadline, schema.ReasonDismissed, schema.ReasonAgentGone} {
+		id, secret := h.ask(pullQuestion)
+		_, err = h.hub.Cancel(t.Context(), id, schema.Cancel{RequestSecret: secret, Reason: reason}, hub.Caller{})
+		require.NoError(t, err)
+	}
 	one, _, err := h.Store.Event(t.Context(), 1)
 	require.NoError(t, err)
 	report := h.exportSession(one.App, one.Session, true)
 	at := 0
 	for _, want := range []string{
-		"- Questions: 7, of which 1 are pending",
+		"- Questions: 10, of which 1 are pending",
 		"Delete it?", `To run Bash with`, `"command": "rm -r build"`, "**Approved** at", ", by local user.", "With changed arguments:", `"command": "ls build"`,
 		"Deploy?", "**Denied** at", "not on a Friday",
 		"Which one?", "**Answered** at", text,
 		"Left or right?", `**Chosen\: left** at`, comment,
 		"Still there?", "**Waiting for an answer.**",
 		"**Canceled** at", "**Withdrawn by the agent** at",
+		"**No one answered in time** at", "**Dismissed in the agent** at", "**The agent is gone** at",
 	} {
 		i := strings.Index(report[at:], want)
 		require.GreaterOrEqual(t, i, 0, "%q after %q", want, report[at:])

@@ -206,15 +206,12 @@ func outcomeLabel(st *schema.Status) string {
 		return "Denied"
 	case schema.Answered:
 		return "Answered"
-	case schema.Timeout:
-		return "No answer in time"
-	case schema.Cancelled:
-		return "Canceled"
-	case schema.Withdrawn:
-		return "Withdrawn by the agent"
 	case schema.NoQuorum:
 		return "No majority"
 	default:
+		if end := schema.EndText(st.Outcome, st.Source); end != "" {
+			return strings.ToUpper(end[:1]) + end[1:]
+		}
 		return "Chosen: " + string(st.Outcome)
 	}
 }

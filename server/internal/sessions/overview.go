@@ -142,6 +142,10 @@ func addOutcome(day *history.DayCount, outcome string, n int64) {
 		total = &day.Timeout
 	case classCanceled:
 		total = &day.Cancelled
+	case classDismissed:
+		total = &day.Dismissed
+	case classGone:
+		total = &day.Gone
 	}
 	*total += n
 }

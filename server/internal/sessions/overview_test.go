@@ -188,12 +188,15 @@ func TestOverview_ListsMostUsedTools(t *testing.T) {
 func TestOverview_IgnoresChoiceLabels(t *testing.T) {
 	t.Parallel()
 	permission := true
+	require.Equal(t, classGone, outcomeClass(&schema.Status{Status: schema.Failed, Outcome: schema.Cancelled, Source: schema.BySessionEnd}))
 	for want, st := range map[string]schema.Status{
-		classApproved: {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{Permission: &permission}},
-		classAnswered: {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{}}, // a choice with that label
-		classTimedOut: {Status: schema.TimedOut, Outcome: schema.Timeout},
-		classCanceled: {Status: schema.Failed, Outcome: schema.Withdrawn},
-		classOther:    {Status: schema.Failed, Outcome: schema.NoQuorum},
+		classDismissed: {Status: schema.Failed, Outcome: schema.Cancelled, Source: schema.ByDismissal},
+		classGone:      {Status: schema.Failed, Outcome: schema.Cancelled, Source: schema.ByOrphaned},
+		classApproved:  {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{Permission: &permission}},
+		classAnswered:  {Status: schema.Responded, Outcome: schema.Approve, Response: &schema.Answer{}}, // a choice with that label
+		classTimedOut:  {Status: schema.TimedOut, Outcome: schema.Timeout},
+		classCanceled:  {Status: schema.Failed, Outcome: schema.Withdrawn},
+		classOther:     {Status: schema.Failed, Outcome: schema.NoQuorum},
 	} {
 		require.Equal(t, want, outcomeClass(&st))
 	}

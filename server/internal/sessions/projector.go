@@ -297,12 +297,14 @@ func (p *projection) addResolution(session *digest.Session, question *digest.Eve
 
 // Outcome classes. They match the members of history.DayCount.
 const (
-	classApproved = "approved"
-	classDenied   = "denied"
-	classAnswered = "answered"
-	classTimedOut = "timeout"
-	classCanceled = "cancelled"
-	classOther    = "other"
+	classApproved  = "approved"
+	classDenied    = "denied"
+	classAnswered  = "answered"
+	classTimedOut  = "timeout"
+	classCanceled  = "cancelled"
+	classDismissed = "dismissed"
+	classGone      = "gone"
+	classOther     = "other"
 )
 
 // outcomeClass maps an outcome to its class, so that labels chosen by agents never
@@ -311,6 +313,10 @@ func outcomeClass(st *schema.Status) string {
 	switch {
 	case st.Outcome == schema.Timeout:
 		return classTimedOut
+	case st.Source == schema.ByDismissal:
+		return classDismissed
+	case st.Source == schema.ByOrphaned, st.Source == schema.BySessionEnd:
+		return classGone
 	case st.Outcome == schema.Cancelled, st.Outcome == schema.Withdrawn:
 		return classCanceled
 	case st.Status != schema.Responded:

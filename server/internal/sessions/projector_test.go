@@ -124,9 +124,13 @@ func (h *testHub) recomputeProjections(quarters []int64) projectedTables {
 			if row.Change {
 				var st schema.Status
 				require.NoError(h.t, json.Unmarshal(e.Status, &st))
+				outcome := outcomeClasses[st.Outcome]
+				if st.Source == schema.BySessionEnd || st.Source == schema.ByOrphaned {
+					outcome = "gone"
+				}
 				waited := sessions[key].ResolveQuestion(f, int64(st.RespondedAt))
 				want.Decisions[store.Decision{
-					Quarter: int64(st.RespondedAt) / store.QuarterMS, App: e.App, Outcome: outcomeClasses[st.Outcome],
+					Quarter: int64(st.RespondedAt) / store.QuarterMS, App: e.App, Outcome: outcome,
 					Person: st.Source == schema.ByHuman, Bucket: digest.Bucket(waited),
 				}]++
 				act(int64(st.RespondedAt), e.App, store.Activity{WaitedMS: waited})

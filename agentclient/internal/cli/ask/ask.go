@@ -236,7 +236,7 @@ func (a *askFlags) noAnswerText(d agentclient.Decision) string {
 	case schema.NoQuorum:
 		return "the voters did not agree (" + formatVotes(d.Votes) + "); nothing was approved"
 	case schema.Cancelled, schema.Withdrawn:
-		text := "the question ended without an answer (" + strings.Trim(string(d.Outcome), "_") + "); nothing was approved"
+		text := "the question ended without an answer (" + schema.EndText(d.Outcome, d.Source) + "); nothing was approved"
 		if d.Reason != "" {
 			text += ": " + d.Reason
 		}

@@ -206,6 +206,7 @@ func TestVerdictFor_Decisions(t *testing.T) {
 		},
 		"text":          {agentclient.Decision{Kind: schema.FreeText, Outcome: schema.Answered, Text: "t"}, hook.Verdict{Effect: hook.Allow, Answers: map[string][]string{"": {"t"}}}},
 		"at agent":      {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByAgent}), hook.Verdict{}},
+		"dismissed":     {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByDismissal}), hook.Verdict{}},
 		"session ended": {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.BySessionEnd}), hook.Verdict{}},
 		"agent gone":    {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByOrphaned}), hook.Verdict{}},
 		"canceled":      {permission(agentclient.Decision{Outcome: schema.Cancelled, Source: schema.ByCancel, Reason: "why"}), hook.Verdict{Effect: hook.Ask, Reason: "The question was canceled without an answer. Nothing was approved. why"}},

@@ -3,6 +3,7 @@ package hookrun
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/hook"
@@ -12,11 +13,11 @@ import (
 
 // Reasons for withdrawing a question. They are sent to the hub.
 var (
-	errAgentExited = errors.New("the agent is gone")
-	errDismissed   = errors.New("dismissed in the agent")
+	errAgentExited = errors.New(schema.ReasonAgentGone)
+	errDismissed   = errors.New(schema.ReasonDismissed)
 	errNoDashboard = errors.New("no one had the dashboard open, so the agent decides at its own prompt")
 	errHubSlow     = errors.New("the hub took too long to accept the question")
-	errDeadline    = errors.New("the agent stopped waiting at its own deadline")
+	errDeadline    = errors.New(schema.ReasonOwnDeadline)
 )
 
 // noDecisionReason is the reason why no person decided.
@@ -86,7 +87,7 @@ func (h *hookRun) verdictFor(c *hook.Call, hd hookDecision, d agentclient.Decisi
 		return h.fallbackVerdict(c, hd, malformedAnswer, cmp.Or(d.Reason, "The hub sent an answer that does not match the question. Nothing was approved."))
 	case d.Outcome == schema.Timeout:
 		return h.timeoutVerdict(c, hd)
-	case !h.requiresSignature(d) && (d.Source == schema.ByAgent || d.Source == schema.BySessionEnd || d.Source == schema.ByOrphaned):
+	case !h.requiresSignature(d) && slices.Contains([]schema.EndedBy{schema.ByAgent, schema.ByDismissal, schema.BySessionEnd, schema.ByOrphaned}, d.Source):
 		return hook.Verdict{} // answered at the agent, which has continued
 	default:
 		cause := "The question was canceled without an answer. Nothing was approved."

@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../lib/api/schema'
-import { actions, outcomes, text } from './text'
+import { actions, cancellations, outcomes, text } from './text'
 
 export const STORAGE_KEY = 'hookback.ledger'
 
@@ -94,7 +94,7 @@ export function actionDetail({ data }: LedgerEntry): string {
   const outcome = firstValue(d, 'outcome', 'choice')
   const parts = [
     d.test === true ? text.testRequest : '',
-    outcomes[outcome] ?? outcome,
+    (outcome === '__cancelled__' && cancellations[firstValue(d, 'source')]) || (outcomes[outcome] ?? outcome),
     firstValue(d, 'text', 'name', 'person', 'role'),
     firstValue(d, 'reason', 'comment', 'cancellationReason'),
   ]

@@ -94,3 +94,11 @@ export const outcomes: Record<string, string> = {
   approve: 'approved',
   deny: 'denied',
 }
+
+/** How a request was canceled, by the source of its end. */
+export const cancellations: Record<string, string> = {
+  dismissed: 'dismissed in the agent',
+  orphaned: 'the agent is gone',
+  session_end: 'the session ended',
+  superseded: 'replaced by a newer request',
+}

@@ -10,6 +10,7 @@ export function agentMessage(r: Request): string | undefined {
   if (status.status !== 'timeout' && status.status !== 'error') return undefined
   if (status.outcome === '__withdrawn__') return copy.withdrawn
   if (status.source === 'superseded') return copy.superseded
+  if (status.source === 'dismissed') return copy.dismissed
   if (agentSideOutcome(r)) return status.source === 'agent' ? copy.decidedThere : copy.disconnected
   if (status.response?.guidance) return status.response.guidance
   if (status.outcome === '__no_quorum__') return copy.noQuorum

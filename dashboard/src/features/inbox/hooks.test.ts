@@ -213,6 +213,12 @@ describe('Request settled at the agent', () => {
       'the agent disconnecting',
       /no longer connected/,
     ],
+    [
+      ended('dismissed', 'dismissed in the agent'),
+      'Dismissed in the agent',
+      'a person at the agent',
+      /dismissed the request in the agent/,
+    ],
     [ended('session_end'), 'The session ended', 'the end of the session', /no longer connected/],
     [
       ended('superseded'),

@@ -131,6 +131,7 @@ export const lazyInboxText = {
       withdrawn: 'None: the agent withdrew the request.',
       superseded: 'None: the agent would take it for the answer to its newer request.',
       decidedThere: 'None: the agent continues with what was decided there.',
+      dismissed: 'None: a person dismissed the request in the agent.',
       disconnected: 'None: the agent is no longer connected.',
       noQuorum: 'Not enough people agreed: nothing may run.',
       timeout: 'No one answered in time',

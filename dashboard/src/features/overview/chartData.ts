@@ -4,7 +4,16 @@ import type { DayCount, HitlDay, Overview, Tokens, LatencyBucket } from '../../l
 import { latencyText, outcomeText, requestText } from './text'
 
 /** The outcomes of a question, in stacking order from the bottom. */
-export const OUTCOMES = ['approved', 'answered', 'denied', 'timeout', 'cancelled', 'other'] as const
+export const OUTCOMES = [
+  'approved',
+  'answered',
+  'denied',
+  'timeout',
+  'dismissed',
+  'gone',
+  'cancelled',
+  'other',
+] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
 export const outcomeNames: Record<Outcome, string> = outcomeText.names

@@ -47,6 +47,8 @@ const day = (name: string, more: Partial<DayCount> = {}): DayCount => ({
   denied: 0,
   answered: 0,
   timeout: 0,
+  dismissed: 0,
+  gone: 0,
   cancelled: 0,
   other: 0,
   ...more,
@@ -62,10 +64,19 @@ test('dayColumns names days independently of the time zone', () => {
 
 test('dayColumns has a part for every outcome', () => {
   const [column] = dayColumns([
-    day('2026-11-21', { approved: 1, denied: 2, answered: 3, timeout: 4, cancelled: 5, other: 6 }),
+    day('2026-11-21', {
+      approved: 1,
+      denied: 2,
+      answered: 3,
+      timeout: 4,
+      dismissed: 7,
+      gone: 8,
+      cancelled: 5,
+      other: 6,
+    }),
   ])
-  expect(sum(column?.parts.map((part) => part.n) ?? [])).toBe(21)
-  expect(new Set(column?.parts.map((part) => part.tone)).size).toBe(6)
+  expect(sum(column?.parts.map((part) => part.n) ?? [])).toBe(36)
+  expect(new Set(column?.parts.map((part) => part.tone)).size).toBe(8)
 })
 
 describe('waitColumns', () => {

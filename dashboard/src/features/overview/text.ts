@@ -33,6 +33,8 @@ export const outcomeText = {
     answered: 'Answered',
     denied: 'Denied',
     timeout: 'No answer',
+    dismissed: 'Dismissed in the agent',
+    gone: 'The agent was gone',
     cancelled: 'Canceled',
     other: 'Other',
   },

@@ -62,6 +62,26 @@ describe('barDescription', () => {
     expect(text).not.toContain('denied')
   })
 
+  it.each([
+    ['dismissed', 'dismissed in the agent'],
+    ['orphaned', 'the agent is gone'],
+    ['session_end', 'the session ended'],
+  ] as const)('tells the end %s of a call from a timeout', (source, label) => {
+    const session = new Session()
+    const tool = { name: 'Bash', id: 'a' }
+    session.addEvent(anEvent(1, { tool_name: 'Bash', tool_use_id: 'a', payload: {} }))
+    const status = {
+      status: 'error',
+      outcome: '__cancelled__',
+      source,
+      respondedAt: 1_700_000_001_000,
+    } as const
+    session.addEvent(aRequest(2, { type: 'permission', toolCall: tool as never }, status))
+    const text = barDescription(session.bars[0]!, session, 0)
+    expect(text).toContain(label)
+    expect(text).not.toContain('no answer')
+  })
+
   it('contains the name, the status and the duration', () => {
     const session = new Session()
     const tool = { tool_name: 'Bash', tool_use_id: 'a', payload: { tool_input: { command: 'make' } } }

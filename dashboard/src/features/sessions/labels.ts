@@ -28,6 +28,11 @@ const callStatuses: Partial<Record<Bar['state'], BarStatus>> = {
 
 /** The status of a bar; undefined for marks and for calls that succeeded. */
 export function barStatus(bar: Bar, session: Session): BarStatus | undefined {
+  const wait = bar.state === 'unanswered' ? bar.waits?.at(-1) : undefined
+  if (wait) {
+    const status = barStatus(wait, session) // no answer, dismissed, or the agent is gone
+    return status && { ...status, label: status.label.charAt(0).toLowerCase() + status.label.slice(1) }
+  }
   if (bar.kind !== 'wait') return callStatuses[bar.state]
   const status = session.statusOf(bar)
   const request = toRequest(status ? { ...bar.event, humanInTheLoopStatus: status } : bar.event)

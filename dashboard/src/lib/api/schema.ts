@@ -602,8 +602,12 @@ export interface DayCount {
   /** texts and choices */
   answered: number
   timeout: number
-  /** including withdrawn */
+  /** by a person, withdrawn, or settled at the agent */
   cancelled: number
+  /** in the agent */
+  dismissed: number
+  /** the agent or its session had ended */
+  gone: number
   other: number
 }
 
@@ -689,6 +693,7 @@ export type EndedBy =
   | 'timeout'
   | 'cancel'
   | 'agent'
+  | 'dismissed'
   | 'session_end'
   | 'orphaned'
   | 'quorum'

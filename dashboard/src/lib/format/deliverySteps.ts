@@ -5,6 +5,9 @@ import { requestText } from './text'
 
 const copy = requestText.delivery
 
+/** The reason of a request whose hook had reached its own deadline, as the hub stores it. */
+const OWN_DEADLINE = 'the agent stopped waiting at its own deadline'
+
 export type StepState = 'done' | 'busy' | 'open' | 'failed'
 
 /** One delivery step: saved, sent, delivered, ran. */
@@ -35,7 +38,9 @@ export function deliveryProgress(r: Request, next?: Event): DeliveryProgress | u
   if (inUndoWindow(r)) {
     return { steps: [step('done', copy.saved), step('open', copy.sent), step('open', copy.delivered)] }
   }
-  const isSilent = status.source === 'orphaned' || status.source === 'superseded'
+  // Nothing is sent to an agent that has stopped waiting by itself.
+  const isSilent =
+    ['orphaned', 'superseded', 'dismissed'].includes(status.source ?? '') || status.reason === OWN_DEADLINE
   if (status.status === 'pending' || status.outcome === '__withdrawn__' || isSilent) return undefined
   const saved = step(
     'done',

@@ -29,6 +29,7 @@ const outcomes = new Map<string, Outcome>(
 const agentSideOutcomes: Record<string, Outcome> = {
   agent: { label: copy.outcomes.atAgent, tone: 'plain', icon: 'stop' },
   terminal: { label: copy.outcomes.terminal, tone: 'plain', icon: 'reply' },
+  dismissed: { label: copy.outcomes.dismissed, tone: 'plain', icon: 'x' },
   orphaned: { label: copy.outcomes.agentGone, tone: 'plain', icon: 'stop' },
   session_end: { label: copy.outcomes.sessionEnded, tone: 'plain', icon: 'stop' },
   superseded: { label: copy.outcomes.superseded, tone: 'plain', icon: 'stop' },
@@ -82,6 +83,8 @@ export function resolvedBy(r: Request): string {
       return status.outcome === '__no_quorum__'
         ? copy.resolvedBy.votes
         : (status.respondedBy?.name ?? copy.resolvedBy.votes)
+    case 'dismissed':
+      return copy.resolvedBy.atAgent
     case 'agent':
       return agentSideOutcome(r) ? copy.resolvedBy.atAgent : copy.resolvedBy.agent
     case 'session_end':

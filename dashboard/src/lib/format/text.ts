@@ -55,6 +55,7 @@ export const requestText = {
       pending: 'Needs you',
       atAgent: 'Settled at the agent',
       terminal: 'Answered in the terminal',
+      dismissed: 'Dismissed in the agent',
       agentGone: 'The agent is gone',
       sessionEnded: 'The session ended',
       superseded: 'Replaced by a newer request',

@@ -143,7 +143,7 @@ func (o *openQuestions) recordStatusChange(data []byte, ended bool) {
 		return
 	}
 	if ended {
-		o.metrics.questions.WithLabelValues(outcomeLabel(st.Outcome)).Inc()
+		o.metrics.questions.WithLabelValues(outcomeLabel(st.Outcome, st.Source)).Inc()
 		switch st.Source {
 		case schema.ByHuman, schema.ByQuorum, schema.ByRule:
 			o.next(change.ID, o.metrics.answerSeconds.WithLabelValues(string(st.Source)), false)
@@ -165,7 +165,13 @@ func (o *openQuestions) recordStatusChange(data []byte, ended bool) {
 
 // outcomeLabel maps an outcome to a fixed set of label values. Choice labels come from
 // agents and would make the set unbounded.
-func outcomeLabel(o schema.Outcome) string {
+func outcomeLabel(o schema.Outcome, source schema.EndedBy) string {
+	switch {
+	case source == schema.ByDismissal:
+		return "dismissed"
+	case source == schema.ByOrphaned, source == schema.BySessionEnd:
+		return "agent_gone"
+	}
 	switch o {
 	case schema.Approve, schema.Deny, schema.Answered:
 		return string(o)

@@ -15,7 +15,7 @@ import (
 
 // The reasons of abandoned questions.
 const (
-	ReasonAgentGone  = "the agent is gone"
+	ReasonAgentGone  = schema.ReasonAgentGone
 	ReasonHubStopped = "the hub stopped while the agent waited; the agent now asks in its own prompt"
 )
 

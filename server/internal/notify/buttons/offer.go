@@ -6,6 +6,7 @@
 package buttons
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -190,13 +191,9 @@ func Outcome(st *schema.Status) string {
 		return "denied" + by
 	case st.Outcome == schema.Timeout:
 		return "expired"
-	case st.Outcome == schema.NoQuorum:
-		return "ended without enough votes"
-	case st.Outcome == schema.Withdrawn, st.Source == schema.ByAgent:
-		return "withdrawn by the agent"
-	case st.Outcome == schema.Cancelled:
+	case st.Outcome == schema.Cancelled && st.Source == schema.ByCancel:
 		return "cancelled" + by
 	default:
-		return "answered" + by
+		return cmp.Or(schema.EndText(st.Outcome, st.Source), "answered"+by)
 	}
 }
