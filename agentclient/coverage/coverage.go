@@ -20,7 +20,6 @@ import (
 
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/account"
-	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -43,8 +42,7 @@ func (m Machine) Report() (r control.MachineReport, err error) {
 		return r, err
 	}
 	r.Agents, err = install.States(machine)
-	_, testFile := cli.AccountFiles(m.Env)
-	hash := policyHash(policy.ManagedFile(), cmp.Or(m.PolicyFile, testFile, policy.UserFile()))
+	hash := policyHash(policy.ManagedFile(), cmp.Or(m.PolicyFile, policy.UserFile()))
 	for i := range r.Agents {
 		r.Agents[i].Policy = hash
 	}
@@ -74,7 +72,7 @@ func policyHash(files ...string) string {
 // NewMachine describes this computer for package install.
 func NewMachine(env func(string) string) (m install.Machine, err error) {
 	m = install.Machine{
-		Home: cmp.Or(env("HOME"), env("USERPROFILE")), State: cli.StateDir(env), Env: env, Now: time.Now,
+		Home: cmp.Or(env("HOME"), env("USERPROFILE")), State: account.StateDir(env), Env: env, Now: time.Now,
 		LookPath: func(name string) (string, error) { return LookPath(env, name) },
 		Version:  versionOf, Windows: runtime.GOOS == "windows",
 	}

@@ -71,7 +71,7 @@ func (a *agentConfig) state(m Machine, files []InstalledHooks) control.Installat
 		if s.State != "" {
 			continue
 		}
-		if s.State, s.Detail = a.fileState(m, h); s.State != "" {
+		if s.State, s.Detail = a.fileState(h); s.State != "" {
 			s.Detail = strings.Replace(h.File, m.Home+string(filepath.Separator), "~/", 1) + ": " + s.Detail
 			if s.Remedy = a.repair(h); h.NotLoaded != "" {
 				s.Remedy = h.Fix
@@ -86,7 +86,7 @@ func (a *agentConfig) state(m Machine, files []InstalledHooks) control.Installat
 }
 
 // fileState returns the state that one file alone leads to, or "" if the agent runs the gate.
-func (a *agentConfig) fileState(m Machine, h *InstalledHooks) (state control.CoverageState, detail string) {
+func (a *agentConfig) fileState(h *InstalledHooks) (state control.CoverageState, detail string) {
 	switch _, err := os.Stat(h.File); {
 	case h.NotLoaded != "":
 		return control.CoverageNotLoaded, h.NotLoaded

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/install"
-	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/hubtest"
@@ -70,7 +70,7 @@ func (d *testMachine) project() string {
 func (d *testMachine) machine() install.Machine {
 	d.t.Helper()
 	env := func(name string) string { return d.env[name] }
-	return install.Machine{Home: d.home, Dir: d.project(), State: cli.StateDir(env), Env: env, Now: time.Now, LookPath: exec.LookPath}
+	return install.Machine{Home: d.home, Dir: d.project(), State: account.StateDir(env), Env: env, Now: time.Now, LookPath: exec.LookPath}
 }
 
 // installedEntry returns the installed entry of an event.

@@ -1,5 +1,5 @@
-// Package account finds the home directory of the account that a process runs as. It never reads
-// the environment, which an agent can set.
+// Package account finds the home directory of the account that a process runs as. Except for StateDir, it
+// never reads the environment, which an agent can set.
 package account
 
 // Home returns the home directory of this process's account. Tests replace it, so that they

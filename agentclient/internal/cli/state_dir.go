@@ -3,31 +3,9 @@ package cli
 import (
 	"os"
 	"path/filepath"
-	"runtime"
-)
 
-// StateDir returns the directory for data that may be lost, such as the hook log and the
-// spool: $XDG_STATE_HOME/hookback, ~/.local/state/hookback, Library/Application
-// Support/hookback on macOS, %LocalAppData%\hookback on Windows. It returns "" if the user
-// has no such directory.
-func StateDir(env func(string) string) string {
-	dir := env("XDG_STATE_HOME")
-	switch {
-	case filepath.IsAbs(dir): // the XDG specification ignores relative paths
-	case runtime.GOOS == "windows":
-		dir = env("LocalAppData")
-	case env("HOME") == "":
-		return ""
-	case runtime.GOOS == "darwin":
-		dir = filepath.Join(env("HOME"), "Library", "Application Support")
-	default:
-		dir = filepath.Join(env("HOME"), ".local", "state")
-	}
-	if !filepath.IsAbs(dir) {
-		return ""
-	}
-	return filepath.Join(dir, "hookback")
-}
+	"github.com/hookback/hookback/agentclient/internal/account"
+)
 
 // IsRegularFile reports whether file is a regular file. Reading a named pipe would block
 // until another process writes to it.
@@ -38,7 +16,7 @@ func IsRegularFile(file string) bool {
 
 // HookLogFile returns the path of the hook log, or "" without a state directory.
 func HookLogFile(env func(string) string) string {
-	dir := StateDir(env)
+	dir := account.StateDir(env)
 	if dir == "" {
 		return ""
 	}

@@ -59,7 +59,7 @@ func TestCoverage_ComparesReportWithNewestEvent(t *testing.T) {
 	off := state(`{"agent":"codex","state":"off","detail":"no hook for PreToolUse","remedy":"hookback install --agent codex"}`)
 	require.Equal(t, control.CoverageOff, off.State)
 	require.Equal(t, "hookback install --agent codex", off.Remedy)
-	require.Equal(t, r.coverage().Agents, []control.Coverage{off})
+	require.Equal(t, []control.Coverage{off}, r.coverage().Agents)
 }
 
 // Hooks report the installations of their account, and an agent that is missing is off.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/schema"
 )
@@ -38,7 +39,7 @@ type Spool struct{ dir string }
 
 // NewSpool returns the spool in the state directory.
 func NewSpool(env func(string) string) Spool {
-	dir := cli.StateDir(env)
+	dir := account.StateDir(env)
 	if dir == "" {
 		return Spool{}
 	}

@@ -30,9 +30,6 @@ type doctorClient struct {
 	options agentclient.Options
 }
 
-// oldDoctorApp is the source_app of the probes of older versions.
-const oldDoctorApp = "hookback-doctor"
-
 // statusError is the response of a hub with another status than 200 and 201.
 type statusError struct {
 	text   string

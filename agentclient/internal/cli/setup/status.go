@@ -79,7 +79,8 @@ func Status(ctx context.Context, args []string, env func(string) string, std cli
 // coverageStates reports the installations of this account to the hub and returns their states. hubErr is why there is
 // no hub.
 func coverageStates(ctx context.Context, env func(string) string, hub *doctorClient, hubErr error) ([]control.Coverage, error) {
-	report, err := (coverage.Machine{Env: env}).Report()
+	_, policyFile := cli.AccountFiles(env)
+	report, err := (coverage.Machine{Env: env, PolicyFile: policyFile}).Report()
 	if err != nil {
 		return nil, err
 	}

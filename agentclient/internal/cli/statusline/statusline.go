@@ -20,6 +20,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
 	"github.com/hookback/hookback/agentclient/project"
@@ -223,7 +224,7 @@ func (s *sessionStatus) changeKey() string {
 // hub that is down delays the line only once in that time. The caller writes the change key
 // into the file when the hub has accepted the event; until then the event is retried.
 func (l *statuslineRun) reserveReport(s *sessionStatus, now time.Time) (file string, due bool) {
-	dir := cli.StateDir(l.env)
+	dir := account.StateDir(l.env)
 	if dir == "" {
 		return "", false
 	}

@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/service"
 	"github.com/hookback/hookback/agentclient/internal/cli/setup"
@@ -70,7 +71,7 @@ func (s *session) startChild(ctx context.Context) int {
 	if err != nil {
 		return s.std.PrintError("%v", err)
 	}
-	dir := cli.StateDir(s.env)
+	dir := account.StateDir(s.env)
 	if dir == "" {
 		return s.std.PrintError("this user has no home directory (HOME), so the hub's log has no place; nothing was started")
 	}

@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/desktop"
 	"github.com/hookback/hookback/agentclient/internal/cli/service"
@@ -127,7 +128,7 @@ func (s *session) signInToService(ctx context.Context, runs bool) int {
 		return s.std.PrintError("the service (%s) was started again, but no hub answers at %s: %v. hookback service status shows its state", unit, s.url(), err)
 	}
 	fmt.Fprintf(s.std.Out, "The service was started: %s\n", s.pageURL())
-	p := &page{session: s, dir: cli.StateDir(s.env), link: link}
+	p := &page{session: s, dir: account.StateDir(s.env), link: link}
 	p.open()
 	defer p.close()
 	return p.waitOpened(ctx)
