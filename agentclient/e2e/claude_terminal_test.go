@@ -121,6 +121,7 @@ func TestClaudeTerminal_FirstAnswerWins(t *testing.T) {
 	term.waitForText(t, "escaped.txt", true)
 	term.press(t, "Escape")
 	end = p.waitForSettled(t, escaped.ID)
+	require.Equal(t, schema.ByDismissal, end.Source)
 	require.Equal(t, "dismissed in the agent", end.Reason)
 	require.False(t, p.hasFile("escaped.txt"))
 }

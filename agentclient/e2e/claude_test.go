@@ -181,7 +181,8 @@ func TestClaude_KillWithdrawsQuestion(t *testing.T) {
 	asked := p.waitForQuestion(t, "PermissionRequest")
 	run.kill(t)
 	end := p.waitForSettled(t, asked.ID)
-	require.Equal(t, schema.Withdrawn, end.Outcome)
+	require.Equal(t, schema.Cancelled, end.Outcome)
+	require.Equal(t, schema.ByOrphaned, end.Source)
 	require.Equal(t, "the agent is gone", end.Reason)
 }
 

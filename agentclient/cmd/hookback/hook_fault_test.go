@@ -455,6 +455,20 @@ func TestHook_SignalWithdrawsQuestion(t *testing.T) {
 	}
 }
 
+// OpenCode's plugin ends the hook when its own prompt was answered. No one dismissed it.
+func TestHook_OpenCodeAnswersAtItsOwnPrompt(t *testing.T) {
+	t.Parallel()
+	hub := clitest.StartHub(t, nil)
+	c := newHookCommand(t, hub.URL(), readSample(t, "opencode-permission.asked"))
+	c.args[0] = "opencode"
+	r := c.start(t, t.Context())
+	q, err := hub.Question(t.Context(), 1)
+	require.NoError(t, err)
+	require.NoError(t, r.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, noOutput, r.wait())
+	require.Equal(t, schema.Cancel{Reason: "answered in the agent's own prompt", RequestSecret: "secret-1"}, q.Withdrawal)
+}
+
 func TestHook_SignalDuringReadIsSilent(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {

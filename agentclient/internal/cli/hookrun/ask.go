@@ -47,7 +47,7 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	agent := findAgentProcess()
-	defer onSignal(func() { cancel(agent.interruption()) })()
+	defer onSignal(func() { cancel(h.interruption(agent)) })()
 	h.releaseSignals()
 	defer onParentExit(func() { cancel(agent.interruption()) })()
 	var accepted atomic.Bool // by a hub

@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,15 @@ func (a agentProcess) interruption() error {
 		return errDismissed
 	}
 	return errAgentExited
+}
+
+// interruption returns why the hook stops waiting after a signal. OpenCode's plugin ends it when the prompt
+// there was answered, either way.
+func (h *hookRun) interruption(a agentProcess) error {
+	if err := a.interruption(); !errors.Is(err, errDismissed) || h.agent.Name != "opencode" {
+		return err
+	}
+	return errAnsweredThere
 }
 
 func isRunning(pid int) bool {

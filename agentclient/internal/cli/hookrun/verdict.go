@@ -13,11 +13,12 @@ import (
 
 // Reasons for withdrawing a question. They are sent to the hub.
 var (
-	errAgentExited = errors.New(schema.ReasonAgentGone)
-	errDismissed   = errors.New(schema.ReasonDismissed)
-	errNoDashboard = errors.New("no one had the dashboard open, so the agent decides at its own prompt")
-	errHubSlow     = errors.New("the hub took too long to accept the question")
-	errDeadline    = errors.New(schema.ReasonOwnDeadline)
+	errAgentExited   = errors.New(schema.ReasonAgentGone)
+	errDismissed     = errors.New(schema.ReasonDismissed)
+	errAnsweredThere = errors.New("answered in the agent's own prompt")
+	errNoDashboard   = errors.New("no one had the dashboard open, so the agent decides at its own prompt")
+	errHubSlow       = errors.New("the hub took too long to accept the question")
+	errDeadline      = errors.New(schema.ReasonOwnDeadline)
 )
 
 // noDecisionReason is the reason why no person decided.
