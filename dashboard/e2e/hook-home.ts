@@ -54,9 +54,9 @@ export class HookHome {
 
   /** Runs `hookback hook` with these arguments and input, in a minimal environment. */
   run(args: string[], input: Json): { child: ChildProcess; ended: Promise<HookOutput> } {
-    const child = spawn(cliBinary, ['hook', ...args], {
+    const child = spawn(cliBinary, ['hook', ...args, '--hub', this.hub.url], {
       cwd: join(this.dir, 'project'),
-      env: { PATH: process.env.PATH, HOME: this.dir, HOOKBACK_URL: this.hub.url },
+      env: { PATH: process.env.PATH, HOME: this.dir },
     })
     const output: HookOutput = { code: null, stdout: '', stderr: '' }
     child.stdout.on('data', (data) => (output.stdout += String(data)))

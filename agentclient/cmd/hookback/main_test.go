@@ -94,7 +94,7 @@ func TestAsk_PrintsAnswer(t *testing.T) {
 		"cancelled": {
 			[]string{"ask", "Go?"},
 			schema.Answer{Permission: ptr(false), Outcome: schema.Cancelled, Reason: "superseded"},
-			cliResult{2, "", "hookback: the question ended without an answer (cancelled); nothing was approved: superseded\n"},
+			cliResult{2, "", "hookback: the question ended without an answer (canceled); nothing was approved: superseded\n"},
 		},
 		"timeout": {
 			[]string{"ask", "--timeout", "1m", "Go?"},
