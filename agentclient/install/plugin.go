@@ -50,7 +50,7 @@ func PluginFiles() (map[string][]byte, error) {
 // GatesCalls reports whether the settings in a home directory, or those of the administrator, have our entries for
 // events of an agent, and the agent runs them for every call: hookback by its path, which does not only observe,
 // without a matcher of somebody else. Without events, it is about all that gate calls. Settings of a project and
-// variables of the environment never count: an agent can write them, and would end the gate of whoever asks here.
+// variables of the environment never count: an agent can write them, and would end the gate of the plugin's owner.
 func GatesCalls(home, agent string, events ...string) bool {
 	a := findAgent(agent)
 	if a == nil || a.ownedFile != nil || home == "" {

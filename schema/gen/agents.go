@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 )
 
-// agentRow is a row of the agent matrix. What a person can do there is text; the version is that of
+// agentRow is a row of the agent matrix. The abilities are text; the version is that of
 // install.ProvenVersion.
 type agentRow struct {
 	name     string

@@ -53,7 +53,7 @@ type Service struct {
 
 type key struct{ host, account, agent string }
 
-// fact is what the newest events of an agent said.
+// fact has the statements of an agent's newest events.
 type fact struct {
 	control.GateFacts
 	at time.Time

@@ -15,8 +15,8 @@ import (
 )
 
 // A freeze holds while the hub does not answer. A hub on this machine repeats its freezes in a file
-// beside its socket; of any other hub, the hook remembers the freezes that it was told, until the hub
-// answers a call of their scope without one.
+// next to its socket. The hook remembers those of any other hub, until the hub answers a call of their
+// scope without one.
 
 // maxRemembered is how many freezes of a hub are remembered. The oldest ones are dropped.
 const maxRemembered = 100
@@ -56,7 +56,7 @@ func recordFreeze(e *schema.Event) {
 	e.Extra[control.HookMember] = json.RawMessage(`{"verdict":"` + control.VerdictDeny + `","by":"` + control.ByFreeze + `"}`)
 }
 
-// rememberedFile returns the file of the freezes that a hub told, in the account's home: the environment
+// rememberedFile returns the file of the remembered freezes of a hub, in the account's home: the environment
 // can't name another one. It returns "" if the account has no home.
 func (h *hookRun) rememberedFile(hub string) string {
 	home := cli.AccountHome(h.env)
@@ -66,7 +66,7 @@ func (h *hookRun) rememberedFile(hub string) string {
 	return filepath.Join(home, ".local", "state", "hookback", "frozen-"+hashOf([]byte(strings.TrimRight(hub, "/")))[:16])
 }
 
-// rememberFreeze remembers what a hub said about this call: the freeze that stops it, or nil.
+// rememberFreeze remembers the hub's answer about this call: the freeze that stops it, or nil.
 func (h *hookRun) rememberFreeze(c *hook.Call, hubs []string, notice *control.FreezeNotice) {
 	for _, hub := range hubs {
 		if _, isKnown := socket.FreezesOf(hub); isKnown {
@@ -101,7 +101,7 @@ func (h *hookRun) writeRemembered(file string, freezes []control.Freeze) {
 	}
 }
 
-// freezeOf returns the freeze of which a hub told the hook of this event.
+// freezeOf returns the freeze of a notice to the hook of this event.
 func freezeOf(e *schema.Event, n *control.FreezeNotice) control.Freeze {
 	f := control.Freeze{ID: n.ID, Scope: n.Scope, By: n.By}
 	if f.Scope == control.FreezeApp || f.Scope == control.FreezeSession {
