@@ -52,6 +52,7 @@ function shell(text: string, { home, bin }: Machine, { stdin = '', more = {} } =
   const child = spawn('sh', ['-c', text], { cwd: root, env: { ...process.env, ...go, ...own, ...more } })
   let out = ''
   for (const from of [child.stdout, child.stderr]) from.on('data', (data) => (out += String(data)))
+  child.stdin.on('error', () => undefined) // a command that reads nothing has already ended
   child.stdin.end(stdin)
   return { child, ended: once(child, 'exit').then(([code]) => ({ code: code as number, out })) }
 }

@@ -308,5 +308,6 @@ test.describe('Stream', () => {
     await page.locator(`#event-${id}`).click()
     await page.getByRole('link', { name: /open in the inbox/ }).click()
     await expect(page).toHaveURL(new RegExp(`/inbox/${id}`))
+    await expect(page.getByRole('heading', { name: 'May I deploy?' })).toBeVisible()
   })
 })
