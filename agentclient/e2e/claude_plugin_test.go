@@ -34,7 +34,10 @@ func TestClaudePlugin_AsksOnce(t *testing.T) {
 	plugin, err := filepath.Abs("../../.claude-plugin/hookback")
 	require.NoError(t, err)
 	for name, prepare := range map[string]func(t *testing.T, p *testEnv){
-		"plugin only": func(*testing.T, *testEnv) {},
+		"plugin only": func(t *testing.T, p *testEnv) {
+			t.Helper()
+			p.installHooks(t, "codex") // pins the hub: the plugin's hooks have its address from the environment
+		},
 		"with entries of the user": func(t *testing.T, p *testEnv) {
 			t.Helper()
 			p.installHooks(t, "claude-code")
@@ -118,6 +121,7 @@ func TestClaudePlugin_InstallsFromMarketplace(t *testing.T) {
 	p := newTestEnv(t)
 	repository, err := filepath.Abs("../..")
 	require.NoError(t, err)
+	p.installHooks(t, "codex") // pins the hub
 	m := newModel(t, bashCall("yes.txt"))
 	for _, args := range [][]string{
 		{"validate", repository}, {"validate", filepath.Join(repository, ".claude-plugin/hookback")},

@@ -80,6 +80,9 @@ func mainOf(link string, info os.FileInfo) string {
 	if filepath.Base(filepath.Dir(folder)) != "worktrees" {
 		return "" // a submodule
 	}
+	if rel, err := filepath.Rel(filepath.Dir(link), common); err != nil || filepath.IsLocal(rel) {
+		return "" // files of an archive could claim it
+	}
 	back := filepath.Join(folder, "gitdir")
 	backInfo, err := os.Lstat(back)
 	if err != nil {

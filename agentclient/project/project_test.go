@@ -79,6 +79,12 @@ func TestMain_FindsTheMainWorkingTree(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(claim, ".git"), []byte(text), 0o600))
 		require.Equal(t, claim, project.Main(claim), text)
 	}
+	// An archive that contains the repository that it claims to belong to.
+	inside := filepath.Join(claim, "doc", "trusted", ".git", "worktrees", "x")
+	require.NoError(t, os.MkdirAll(inside, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(claim, ".git"), []byte("gitdir: doc/trusted/.git/worktrees/x\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(inside, "gitdir"), []byte("../../../../../.git\n"), 0o600))
+	require.Equal(t, claim, project.Main(claim))
 	// A worktree with relative paths, as git writes them with worktree.useRelativePaths.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "fix-1", ".git"), []byte("gitdir: ../shop/.git/worktrees/fix-1\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(shop, ".git", "worktrees", "fix-1", "gitdir"), []byte("../../../../fix-1/.git\n"), 0o600))

@@ -3,6 +3,7 @@ package socket
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"net/url"
@@ -45,16 +46,20 @@ func WriteFreezes(file string, freezes []control.Freeze, mode fs.FileMode) error
 	return err
 }
 
-// ReadFreezes returns the freezes in a file; nil if it can't be read.
+// ReadFreezes returns the freezes in a file. If the file exists and can't be read, everything is frozen.
 func ReadFreezes(file string) (freezes []control.Freeze) {
+	unreadable := []control.Freeze{{Scope: control.FreezeAll, By: "A hub whose file of freezes can't be read"}}
 	f, err := os.Open(file)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
+	case err != nil:
+		return unreadable
 	}
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxFreezesFile))
 	if err != nil || json.Unmarshal(text, &freezes) != nil {
-		return nil
+		return unreadable
 	}
 	return freezes
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/schema/control"
 )
 
 // testDir is the account's directory in these tests.
@@ -207,4 +209,17 @@ func TestHubPath_IgnoresEnvironment(t *testing.T) {
 	path, err := HubPath("4000")
 	require.NoError(t, err)
 	require.True(t, strings.HasSuffix(path, "/4000.sock"))
+}
+
+// A file of freezes that can't be read freezes everything: the hub that wrote it may have done so.
+func TestReadFreezes_UnreadableFreezesAll(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "4000.freezes")
+	require.Empty(t, ReadFreezes(file))
+	require.NoError(t, WriteFreezes(file, []control.Freeze{{Scope: control.FreezeApp, SourceApp: "a"}}, 0o600))
+	require.False(t, ReadFreezes(file)[0].Stops("b", "s"))
+	for _, text := range []string{"", "[", "{}"} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		require.True(t, ReadFreezes(file)[0].Stops("b", "s"), text)
+	}
 }

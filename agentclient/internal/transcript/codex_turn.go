@@ -67,8 +67,8 @@ func repeatsRefusedCall(path string) bool {
 			return false // which of them asks is not known
 		case !hasResult:
 			pending = &l
-		case refused && pending != nil && p.identity() == pending.Payload.identity():
-			return true
+		case refused: // only the newest refusal becomes an appeal
+			return pending != nil && p.identity() == pending.Payload.identity()
 		}
 	}
 	return false

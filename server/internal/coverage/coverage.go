@@ -85,6 +85,9 @@ func (s *Service) Observe(e *store.Event) {
 		return
 	}
 	f := fact{*envelope.Gate, e.ReceivedAt}
+	if len(f.Agents) > control.MaxInstallations {
+		f.Agents = nil
+	}
 	k := key{cleanName(f.Host), cleanName(envelope.Account), cleanName(envelope.Agent)}
 	if k.host == "" || k.agent == "" {
 		return
@@ -231,7 +234,9 @@ func reportRows(report control.MachineReport, known []store.CoverageRow, now tim
 	}
 	add := func(i control.Installation) {
 		text, _ := json.Marshal(i) // texts always encode
-		at := slices.IndexFunc(known, func(k store.CoverageRow) bool { return keyOf(&k) == key{report.Host, report.Account, i.Agent} })
+		at := slices.IndexFunc(known, func(k store.CoverageRow) bool {
+			return k.Agent == i.Agent && k.Host == report.Host && k.Account == report.Account
+		})
 		if at >= 0 && bytes.Equal(known[at].Report, text) && now.Sub(known[at].ReportedAt) < reportAge {
 			return
 		}
@@ -253,8 +258,10 @@ func reportRows(report control.MachineReport, known []store.CoverageRow, now tim
 	}
 	for i := range known {
 		k := &known[i]
-		isReported := slices.ContainsFunc(report.Agents, func(r control.Installation) bool { return cleanName(r.Agent) == k.Agent })
-		if k.Host == report.Host && k.Account == report.Account && len(k.Report) > 0 && !isReported {
+		if k.Host != report.Host || k.Account != report.Account || len(k.Report) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(report.Agents, func(r control.Installation) bool { return cleanName(r.Agent) == k.Agent }) {
 			add(control.Installation{
 				Agent: k.Agent, State: control.CoverageOff, Detail: "its settings have no hooks of Hookback anymore",
 				Remedy: "hookback install --agent " + k.Agent,

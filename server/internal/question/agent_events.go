@@ -42,7 +42,8 @@ func HookFactsOf(e *store.Event) HookFacts {
 	}
 }
 
-// DirectoryNames returns the names of the directories in a hook's payload that its agent works in.
+// DirectoryNames returns the names of the directories in a hook's payload that its agent works in, and
+// of the directories above them: a hook names a worktree after one of those.
 func DirectoryNames(payload []byte) (names []string) {
 	members, _ := payloadMembers(payload, "cwd", "workspace_roots", "workspaceRoots", "workspacePaths")
 	for _, value := range members {
@@ -51,8 +52,9 @@ func DirectoryNames(payload []byte) (names []string) {
 			dirs = []string{textOf(value)}
 		}
 		for _, dir := range dirs {
-			dir = strings.TrimRight(dir, `/\`)
-			names = append(names, strings.TrimSpace(dir[strings.LastIndexAny(dir, `/\`)+1:]))
+			for name := range strings.FieldsFuncSeq(dir, func(r rune) bool { return r == '/' || r == '\\' }) {
+				names = append(names, strings.TrimSpace(name))
+			}
 		}
 	}
 	return names

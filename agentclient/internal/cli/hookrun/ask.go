@@ -26,7 +26,7 @@ import (
 // askPerson asks a person about the call and blocks until the answer, the deadline or a
 // signal. answered is false if the agent no longer waits for output.
 func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) (v hook.Verdict, answered bool) {
-	if reason := h.unprovenHub(); reason != "" {
+	if reason := h.selectHub().UnprovenHub(); reason != "" {
 		return h.askNoOne(c, hd, reason), true
 	}
 	o := h.selectHub().Options()
@@ -68,6 +68,9 @@ func (h *hookRun) askPerson(ctx context.Context, c *hook.Call, hd hookDecision) 
 	var overruled atomic.Pointer[hook.Verdict] // by a directive: no one has to answer
 	r.OnWaiting = func(status agentclient.WaitStatus) {
 		accepted.Store(true)
+		if f := status.Directive.FreezeNotice(); f != nil {
+			h.rememberFreeze(c, hubs, f)
+		}
 		if v := h.applyDirective(c, status.Directive, hook.Verdict{}); v.Effect != hook.Pass {
 			overruled.Store(&v)
 			cancel(errors.New(oneLine(v.Reason)))

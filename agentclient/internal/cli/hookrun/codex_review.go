@@ -1,6 +1,7 @@
 package hookrun
 
 import (
+	"cmp"
 	"bufio"
 	"context"
 	"encoding/json"
@@ -41,7 +42,12 @@ func (h *hookRun) readReviewer(c *hook.Call) {
 	if turn.ID != in.TurnID || turn.Reviewer == "" { // the turn began before what was read, or Codex is old
 		turn.Reviewer = h.configuredReviewer(in.Cwd)
 	}
-	c.Reviewed = turn.Reviewer == "auto_review" || turn.Reviewer == "guardian_subagent" // its earlier name
+	c.Reviewed = isCodexReviewer(turn.Reviewer)
+}
+
+// isCodexReviewer reports whether the value of approvals_reviewer is a program and no person.
+func isCodexReviewer(name string) bool {
+	return name == "auto_review" || name == "guardian_subagent" // its earlier name
 }
 
 // refusedCall returns the appeal of the call that Codex's reviewer refused last, at the end of the
@@ -55,7 +61,7 @@ func (h *hookRun) refusedCall(c *hook.Call) *hook.Call {
 		return nil
 	}
 	turn := h.codexTurn(in, time.Second) // the turn is over: nothing waits
-	if turn.ID != in.TurnID || turn.Refused == nil {
+	if turn.ID != in.TurnID || turn.Refused == nil || !isCodexReviewer(turn.Reviewer) {
 		return nil
 	}
 	var members map[string]any
@@ -98,25 +104,23 @@ func (h *hookRun) codexTurn(in codexInput, limit time.Duration) transcript.Codex
 }
 
 // configuredReviewer returns the reviewer in the first of Codex's configuration files that names one:
-// managed, of the project, of the user, of the system. Files are small, and are read up to 1 MiB.
+// managed, of the project, of the user, of the system. A project can only name a person, because a program
+// makes the hook stand back. Files are read up to 1 MiB.
 func (h *hookRun) configuredReviewer(cwd string) string {
 	home := h.env("CODEX_HOME")
 	if home == "" {
 		home = filepath.Join(h.env("HOME"), ".codex")
 	}
-	files := []string{"/etc/codex/managed_config.toml", filepath.Join(home, "managed_config.toml")}
-	for dir := cwd; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
-		files = append(files, filepath.Join(dir, ".codex", "config.toml"))
+	reviewer := cmp.Or(reviewerIn("/etc/codex/managed_config.toml"), reviewerIn(filepath.Join(home, "managed_config.toml")))
+	for dir := cwd; reviewer == "" && filepath.IsAbs(dir); dir = filepath.Dir(dir) {
+		if named := reviewerIn(filepath.Join(dir, ".codex", "config.toml")); !isCodexReviewer(named) {
+			reviewer = named
+		}
 		if filepath.Dir(dir) == dir {
 			break
 		}
 	}
-	for _, file := range append(files, filepath.Join(home, "config.toml"), "/etc/codex/config.toml") {
-		if reviewer := reviewerIn(file); reviewer != "" {
-			return reviewer
-		}
-	}
-	return ""
+	return cmp.Or(reviewer, reviewerIn(filepath.Join(home, "config.toml")), reviewerIn("/etc/codex/config.toml"))
 }
 
 var reviewerLine = sync.OnceValue(func() *regexp.Regexp {

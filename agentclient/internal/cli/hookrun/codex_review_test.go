@@ -55,6 +55,7 @@ func TestCodexReviewer_DecidesInsteadOfPerson(t *testing.T) {
 		"quoted":                   {config: `"approvals_reviewer" = 'auto_review'`, reviewed: true},
 		"user":                     {config: user},
 		"project overrides config": {project: user, config: auto},
+		"project can't add one":    {project: auto},
 		"table":                    {config: "[other]\n" + auto},
 		"text over several lines":  {config: "x = \"\"\"\n" + auto + "\n\"\"\"\n"},
 		"comment":                  {config: "# " + auto},

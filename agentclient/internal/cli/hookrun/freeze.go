@@ -76,14 +76,17 @@ func (h *hookRun) rememberFreeze(c *hook.Call, hubs []string, notice *control.Fr
 		if _, err := os.Lstat(file); notice == nil && err != nil {
 			continue // the usual case
 		}
-		freezes := slices.DeleteFunc(socket.ReadFreezes(file), func(f control.Freeze) bool {
+		known := socket.ReadFreezes(file)
+		freezes := slices.DeleteFunc(slices.Clone(known), func(f control.Freeze) bool {
 			return stops(&f, &c.Event)
 		})
 		if notice != nil {
 			freezes = append(freezes, freezeOf(&c.Event, notice))
 			freezes = freezes[max(0, len(freezes)-maxRemembered):]
 		}
-		h.writeRemembered(file, freezes)
+		if !slices.Equal(freezes, known) {
+			h.writeRemembered(file, freezes)
+		}
 	}
 }
 

@@ -126,7 +126,7 @@ func (h *hookRun) selectHub() *cli.Flags {
 
 // poster returns a poster of events to these hubs.
 func (h *hookRun) poster(hubs []string) report.Poster {
-	return report.Poster{Hubs: hubs, Options: h.hubOptions(), Logf: h.logf}
+	return report.Poster{Hubs: hubs, Options: h.selectHub().ProvenOptions(h.logf), Logf: h.logf}
 }
 
 // logPanic logs a panic and ends it. It must be deferred.

@@ -145,7 +145,7 @@ func (w *waiter) poll(ctx context.Context) (s control.WaitStatus, err error) {
 	if err != nil {
 		return s, err
 	}
-	cli.SetToken(req.Header, w.selectHub().Options(), w.hub)
+	cli.SetToken(req.Header, w.selectHub().ProvenOptions(w.logf), w.hub)
 	res, err := w.client.Do(req)
 	if err != nil {
 		return s, err

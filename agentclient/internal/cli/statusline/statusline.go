@@ -208,7 +208,7 @@ func (l *statuslineRun) report(s *sessionStatus) {
 	if err != nil {
 		return
 	}
-	_, err = report.Poster{Hubs: hubs, Options: l.Options()}.Post(now.Add(l.sendTimeout), schema.PathEvents, net.Buffers{body})
+	_, err = report.Poster{Hubs: hubs, Options: l.ProvenOptions(func(string, ...any) {})}.Post(now.Add(l.sendTimeout), schema.PathEvents, net.Buffers{body})
 	if err == nil || errors.As(err, new(report.RejectionError)) { // a rejected event would be rejected again
 		_ = os.WriteFile(file, []byte(s.changeKey()), 0o600)
 	}

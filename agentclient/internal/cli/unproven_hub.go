@@ -1,4 +1,4 @@
-package hookrun
+package cli
 
 import (
 	"strings"
@@ -6,13 +6,12 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// An agent's project settings can set the environment of its hooks. A hub that only HOOKBACK_URL names
-// and that no pin vouches for may be anyone's, so it gets neither the token nor a question: nothing that it
-// answers could count. It gets the events, and its freezes deny.
+// An agent's project settings can set the environment of its hooks and of its status line. A hub that only
+// HOOKBACK_URL names and that no pin vouches for may be anyone's, so it gets neither the token nor a
+// question: nothing that it answers could count. It gets the events, and its freezes deny.
 
-// unprovenHub returns why no answer of the hub counts, with the remedy; "" if one can.
-func (h *hookRun) unprovenHub() string {
-	f := h.selectHub()
+// UnprovenHub returns why no answer of the hub counts, with the remedy; "" if one can.
+func (f *Flags) UnprovenHub() string {
 	address := strings.TrimSpace(f.Env("HOOKBACK_URL"))
 	if f.Hub != "" || address == "" || f.Unsigned {
 		return ""
@@ -25,18 +24,19 @@ func (h *hookRun) unprovenHub() string {
 		"Run hookback trust " + address + " in a terminal, or hookback install, and try again."
 }
 
-// hubOptions returns the options for requests to the hub.
-func (h *hookRun) hubOptions() agentclient.Options {
-	o := h.selectHub().Options()
+// ProvenOptions returns the options of requests by a program that an agent starts: without a token for an
+// unproven hub. Then logf gets the reason.
+func (f *Flags) ProvenOptions(logf func(format string, args ...any)) agentclient.Options {
+	o := f.Options()
 	token := o.Env("HOOKBACK_TOKEN")
 	if token == "" || strings.Contains(token, "@http") { // it names its hub
 		return o
 	}
-	reason := h.unprovenHub()
+	reason := f.UnprovenHub()
 	if reason == "" {
 		return o
 	}
-	h.logf("The token is not sent. %s", reason)
+	logf("The token is not sent. %s", reason)
 	env := o.Env
 	o.Env = func(name string) string {
 		if name == "HOOKBACK_TOKEN" {
