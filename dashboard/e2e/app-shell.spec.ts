@@ -1,6 +1,27 @@
 import type { BrowserContext, Page } from '@playwright/test'
 import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
 import { choose, detail, expect, openAt, test, visit } from './fixtures.ts'
+import type { HubProcess } from './hub.ts'
+
+const approveButton = (page: Page, id: number) => detail(page, id).getByRole('button', { name: /^Approve/ })
+
+const status = async (hub: HubProcess, id: number) =>
+  (await fetch(`${hub.url}/events/${id}`).then((r) => r.json())).humanInTheLoopStatus.status
+
+/** Holds the load of a script back until the returned function is called. */
+async function holdAsset(page: Page, name: string): Promise<() => Promise<void>> {
+  let release: (() => void) | undefined
+  const held = new Promise<void>((ok) => (release = ok))
+  await page.route(`**/assets/${name}-*.js`, async (route) => {
+    await held
+    await route.continue()
+  })
+  return async () => {
+    const loaded = page.waitForResponse(`**/assets/${name}-*.js`)
+    release?.()
+    await loaded
+  }
+}
 
 const screens = ['/overview', '/overview?days=90', '/team/people', '/settings/agents', '/nowhere/at-all']
 
@@ -93,6 +114,91 @@ test.describe('App shell', () => {
     await find('mute hour')
     await page.keyboard.press('Enter')
     await expect(page.getByText(/Muted until/)).toBeVisible()
+  })
+
+  for (const [key, file] of [
+    ['Control+k', 'CommandPalette'],
+    ['?', 'ShortcutSheet'],
+  ] as const) {
+    test(`types into ${file} while it loads, and decides nothing`, async ({ page, hub, agent }) => {
+      const { id, answer } = await agent.ask(hub, {})
+      const load = await holdAsset(page, file)
+      await openAt(page, hub, `/inbox/${id}`)
+      await expect(approveButton(page, id)).toBeVisible()
+      await page.keyboard.press(key)
+      await page.keyboard.type('audit')
+      const field = page.getByRole('dialog').locator('input')
+      await expect(field).toHaveValue('audit')
+      await load()
+      const found =
+        file === 'CommandPalette' ? page.getByRole('option') : page.getByText('No matching shortcut.')
+      await expect(found.first()).toBeVisible()
+      await page.keyboard.type(' log')
+      await expect(field).toHaveValue('audit log')
+      await page.keyboard.press('Escape')
+      if (file === 'ShortcutSheet') await page.keyboard.press('Escape') // the first one clears the search
+      await expect(page.getByRole('dialog')).toHaveCount(0)
+      expect(await status(hub, id)).toBe('pending')
+      await page.keyboard.press('a')
+      expect((await answer).permission).toBe(true)
+    })
+
+    test(`closes ${file} with Escape while it loads`, async ({ page, hub, agent }) => {
+      const { id, answer } = await agent.ask(hub, {})
+      const load = await holdAsset(page, file)
+      await openAt(page, hub, `/inbox/${id}`)
+      await expect(approveButton(page, id)).toBeVisible()
+      await page.keyboard.press(key)
+      await expect(page.getByRole('dialog')).toBeVisible()
+      await page.keyboard.press('Escape')
+      await expect(page.getByRole('dialog')).toHaveCount(0)
+      await load()
+      await page.keyboard.press('a')
+      expect((await answer).permission).toBe(true)
+      await expect(page.getByRole('dialog')).toHaveCount(0)
+    })
+
+    test(`reports that ${file} did not load, and decides nothing until it is closed`, async ({
+      page,
+      hub,
+      agent,
+    }) => {
+      const { id, answer } = await agent.ask(hub, {})
+      await page.route(`**/assets/${file}-*.js`, (route) => route.abort())
+      await openAt(page, hub, `/inbox/${id}`)
+      await expect(approveButton(page, id)).toBeVisible()
+      await page.keyboard.press(key)
+      const alert = page.getByRole('dialog').getByRole('alert')
+      await expect(alert).toContainText('This did not load')
+      await page.keyboard.type('audit')
+      await expect(page.getByRole('dialog').locator('input')).toHaveValue('audit')
+      expect.soft(await accessibilityViolations(page)).toEqual([])
+      await page.keyboard.press('Escape')
+      await expect(alert).toHaveCount(0)
+      expect(await status(hub, id)).toBe('pending')
+      await page.unroute(`**/assets/${file}-*.js`)
+      await page.keyboard.press(key)
+      await expect(page.getByRole('dialog').locator('input')).toBeFocused()
+      await expect(alert).toHaveCount(0)
+      await page.keyboard.press('Escape')
+      await expect(page.getByRole('dialog')).toHaveCount(0)
+      await page.keyboard.press('a')
+      expect((await answer).permission).toBe(true)
+    })
+  }
+
+  test('decides nothing while the bulk approval loads', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, {})
+    const other = await agent.ask(hub, { question: 'And this?' })
+    const load = await holdAsset(page, 'ApproveAll')
+    await openAt(page, hub, `/inbox/${id}`)
+    await expect(approveButton(page, id)).toBeVisible()
+    await page.keyboard.press('Shift+A')
+    await page.keyboard.type('a')
+    await expect(page.getByRole('dialog')).toContainText('Loading…')
+    await load()
+    await expect(page.getByRole('dialog').getByRole('checkbox')).toHaveCount(2)
+    for (const one of [id, other.id]) expect(await status(hub, one)).toBe('pending')
   })
 
   test('lists the active shortcuts with their keys', async ({ page, hub, agent }) => {

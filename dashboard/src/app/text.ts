@@ -1,14 +1,12 @@
 // The texts of the frame around the screens: navigation, connection, shortcuts, sign-in.
 export const appText = {
   skip: 'Skip to content',
-  close: 'Close',
   find: 'Find',
   notLoaded: 'This screen did not load',
   notLoadedHint: 'The hub may be offline, or newer than this page. ',
   reload: 'Reload the page',
   freezeFailed:
     'The freeze bar did not load. If you froze agents just now, they may still run: use hookback freeze.',
-  dialogNotLoaded: 'This did not load. The hub may be offline, or newer than this page.',
   notFound: 'Page not found',
   notFoundHint: 'There is no page at this address. ',
   backToInbox: 'Back to the inbox',

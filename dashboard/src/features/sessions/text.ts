@@ -100,7 +100,6 @@ export const shareText = {
   once: 'Send it now: the hub stores only its hash, and it is not shown again.',
   links: 'Links to this session',
   none: 'No one else can see this session.',
-  notLoaded: 'The dialog did not load. The hub may be offline, or newer than this page.',
   signInTo: 'share sessions',
   viewer: 'Viewers cannot share sessions.',
 }

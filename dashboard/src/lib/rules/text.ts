@@ -39,7 +39,6 @@ export const rulesText = {
     newRule: 'Make a rule',
     created: (id: number) => `Rule ${id} created.`,
     createAction: 'create rules',
-    notLoaded: 'This did not load. The hub may be offline, or newer than this page.',
     answered: 'A rule answered this.',
     dontAskAgain: 'Don’t ask again in this session',
     dontAskAgainHint: 'A rule denies exactly this call, with the same reason, until the session ends.',

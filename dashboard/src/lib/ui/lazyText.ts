@@ -21,8 +21,6 @@ const outcomes: Record<RiskyCall['outcome'], string> = {
 
 export const lazyUiText = {
   statisticsBehind: (n: number) => `Statistics are ${n} ${n === 1 ? 'second' : 'seconds'} behind`,
-  close: 'Close',
-  loading: 'Loading…',
   done: 'Done',
 
   event: {

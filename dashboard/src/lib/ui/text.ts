@@ -5,6 +5,9 @@ import type { RiskyCall } from '../api/schema'
 export const uiText = {
   copy: 'Copy',
   copied: 'Copied',
+  close: 'Close',
+  loading: 'Loading…',
+  dialogNotLoaded: 'This did not load. The hub may be offline, or newer than this page.',
   copyFailed: 'Select and copy manually',
   until: (time: string) => `until ${time}`,
   expired: 'expired',
