@@ -189,6 +189,42 @@ test.describe('Inbox', () => {
     expect((await answer).answers).toEqual({ a: 'Formal', b: ['API', 'Docs'], c: 'Release 4' })
   })
 
+  for (const leave of ['Enter', 'ArrowDown']) {
+    test(`keeps the digits in a question with several answers until ${leave}`, async ({
+      page,
+      hub,
+      agent,
+    }) => {
+      const options = ['One', 'Two', 'Three'].map((label) => ({ label }))
+      const { id, answer } = await agent.ask(hub, {
+        type: 'question',
+        question: 'Three things',
+        questions: [
+          { id: 'a', question: 'Parts?', multiple: true, options },
+          { id: 'b', question: 'Order?', options },
+          { id: 'c', question: 'Tests?', multiple: true, options },
+        ],
+      })
+      await openAt(page, hub)
+      await choose(page, id)
+      const group = (name: string) => detail(page, id).getByRole('group', { name })
+      await page.keyboard.type('132')
+      for (const label of ['One', 'Two', 'Three'])
+        await expect(group('Parts?').getByRole('checkbox', { name: label })).toBeChecked()
+      await page.keyboard.press('2') // unchecks it
+      await expect(group('Parts?').getByText('pick any, then Enter or ↓')).toBeVisible()
+      await expect(group('Order?').getByText('2', { exact: true }).last()).toBeHidden()
+      await page.keyboard.press(leave)
+      await page.keyboard.type('2')
+      await expect(group('Order?').getByRole('radio', { name: 'Two' })).toBeChecked()
+      await page.keyboard.type('23')
+      await page.keyboard.press(leave) // nothing is below: the digits stay
+      await page.keyboard.type('3')
+      await page.keyboard.press('Control+Enter')
+      expect((await answer).answers).toEqual({ a: ['One', 'Three'], b: 'Two', c: ['Two'] })
+    })
+  }
+
   test('requires press-and-hold for a risky request', async ({ page, hub, agent }) => {
     const { id, answer } = await agent.ask(hub, {
       risk: 'high',

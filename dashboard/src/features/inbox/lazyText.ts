@@ -336,6 +336,7 @@ export const lazyInboxText = {
     draftKept: 'Saved as a draft until you send it.',
     toWrite: 'to write',
     pickAny: 'pick any',
+    thenNext: ', then Enter or ↓',
     other: 'Something else…',
     otherLabel: (question: string) => `Another answer to: ${question}`,
     answerLabel: (question: string) => `Answer to: ${question}`,
