@@ -40,7 +40,7 @@ test.describe('Claims', () => {
     await expect(detail(noor, id).getByTestId('claim')).not.toContainText('is on it')
 
     await noor.keyboard.press('d')
-    await noor.keyboard.press('Alt+2')
+    await noor.keyboard.press('2')
     expect(await answer).toMatchObject({ permission: false, reason: 'Too risky. Find a safer way.' })
   })
 

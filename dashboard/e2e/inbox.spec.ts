@@ -134,6 +134,35 @@ test.describe('Inbox', () => {
     await expect(detail(page, id).getByTestId('settled')).toContainText('Use the copy')
   })
 
+  test('types characters of a Mac keyboard in a denial, and sends a short reason only while it is empty', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const { id, answer } = await agent.ask(hub, {})
+    const other = await agent.ask(hub, {})
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('d')
+    const reason = page.getByLabel(/instead/)
+    await expect(detail(page, id).getByTestId('reasons').getByRole('button')).toHaveCount(4)
+    for (const typed of ['', 'see issue ']) {
+      await reason.fill(typed)
+      for (const [i, key] of [...'#@€[{¡™£'].entries())
+        await reason.dispatchEvent('keydown', { key, code: `Digit${(i % 4) + 1}`, altKey: true })
+      await expect(reason).toHaveValue(typed)
+    }
+    await reason.press('3')
+    await expect(reason).toHaveValue('see issue 3')
+    await reason.press('Control+Enter')
+    expect(await answer).toMatchObject({ permission: false, reason: 'see issue 3' })
+
+    await choose(page, other.id)
+    await page.keyboard.press('d')
+    await page.keyboard.press('2')
+    expect(await other.answer).toMatchObject({ permission: false, reason: 'Too risky. Find a safer way.' })
+  })
+
   test('approves a call with edited arguments', async ({ page, hub, agent }) => {
     const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] }
     const { id, answer } = await agent.ask(hub, {

@@ -211,22 +211,50 @@ describe('Quick reasons', () => {
   const bash: Partial<HumanInTheLoop> = { toolCall: { name: 'Bash', arguments: { command: 'make' } } }
   afterEach(() => localStorage.removeItem('hookback.reasons'))
 
-  it('deny with one click or key, also from the text field', async () => {
+  it('deny with one click or key, also from the empty text field', async () => {
     take = false // the form stays open
     show(bash)
     await press('d')
     await click(/^Not needed/)
-    await press('2', { code: 'Digit2', altKey: true })
+    await type(/What should the agent do instead/, '')
+    await press('2')
     expect(sent).toEqual([
       { permission: false, reason: 'Not needed.' },
       { permission: false, reason: 'Too risky. Find a safer way.' },
     ])
   })
 
+  it('leave a typed text and every character of a Mac keyboard alone', async () => {
+    show(bash)
+    await press('d')
+    const box = screen.getByLabelText<HTMLTextAreaElement>(/What should the agent do instead/)
+    const option = [...'#@€[{¡™£¢“¶1'].map((key, i) => ({ key, code: `Digit${(i % 4) + 1}`, altKey: true }))
+    for (const typed of ['', 'see issue ', ' ']) {
+      await type(/What should the agent do instead/, typed)
+      for (const { key, ...more } of option) {
+        expect(await press(key, more)).toBe(true) // not canceled: the character is typed
+        expect(box.value).toBe(typed)
+      }
+    }
+    expect(await press('3')).toBe(true)
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: /^Not needed/ }).disabled).toBe(true)
+    expect(sent).toEqual([])
+  })
+
+  it('ignore digits in other text fields', async () => {
+    show(bash)
+    await press('d')
+    const search = document.body.appendChild(document.createElement('input'))
+    search.focus()
+    await press('2')
+    search.remove()
+    expect(sent).toEqual([])
+  })
+
   it('ask the agent back with one key', async () => {
     show(bash)
     await press('q')
-    await press('3', { code: 'Digit3', altKey: true })
+    await press('3')
     expect(sent).toEqual([{ permission: false, askBack: 'Can it be undone?' }])
   })
 

@@ -6,7 +6,6 @@ const keySymbols: Record<string, string> = {
   Control: 'Ctrl',
   Meta: '⌘',
   Shift: '⇧',
-  Alt: 'Alt',
   Enter: '↵',
   Escape: 'Esc',
   ArrowDown: '↓',
@@ -18,9 +17,7 @@ const onApple = (): boolean => /Mac|iPhone|iPad/.test(navigator.userAgent)
 /** The key cap labels, one per press: "Shift+D" is "⇧ D", "g i" is "G" and "I". */
 export function keyCaps(keys: string): string[] {
   const sign = (part: string) =>
-    part === '$mod' && onApple()
-      ? '⌘'
-      : (keySymbols[part] ?? (part.length === 1 ? part.toUpperCase() : part.replace('Digit', '')))
+    part === '$mod' && onApple() ? '⌘' : (keySymbols[part] ?? (part.length === 1 ? part.toUpperCase() : part))
   return keys.split(' ').map((press) => press.split('+').map(sign).join(' '))
 }
 

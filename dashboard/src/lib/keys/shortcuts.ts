@@ -15,6 +15,8 @@ export interface Binding {
   hold?: boolean
   /** It also works in a focused text field, such as Ctrl+Enter. */
   inFields?: boolean
+  /** It also works in the text field that this CSS selector matches, while that is empty. */
+  emptyField?: string
 }
 
 /** The shortcuts of one part of the page. */
@@ -193,6 +195,8 @@ export class ShortcutDispatcher {
     if (e.repeat || e.defaultPrevented || e.isComposing || !this.world.hasFocus()) return
     if (isControlPress(e)) return
     const field = isTextField(e.target)
+    // Alt types a character there: Option+3 is "#" on a British Mac.
+    if (field && e.altKey) return
     for (let i = this.scopes.length - 1; i >= 0; i--) {
       const scope = this.scopes[i]
       if (!scope) continue
@@ -204,7 +208,7 @@ export class ShortcutDispatcher {
     let taken = false
     for (const binding of scope.bindings()) {
       const modified = e.ctrlKey || e.metaKey || e.altKey
-      if (field && !binding.inFields) continue
+      if (field && !binding.inFields && !isEmptyField(e.target, binding.emptyField)) continue
       if (!modified && !binding.inFields && !this.world.enabled()) continue
       const handlers = this.sequences.get(scope) ?? new Map<string, EventListener>()
       this.sequences.set(scope, handlers)
@@ -247,6 +251,11 @@ export class ShortcutDispatcher {
 function isControlPress(e: KeyboardEvent): boolean {
   if ((e.key !== ' ' && e.key !== 'Enter') || e.ctrlKey || e.metaKey) return false
   return e.target instanceof Element && e.target.closest('button, a, summary, input, [role=tab]') !== null
+}
+
+function isEmptyField(target: EventTarget | null, selector: string | undefined): boolean {
+  if (!selector || !(target instanceof HTMLTextAreaElement)) return false
+  return target.matches(selector) && target.value === ''
 }
 
 function isTextField(target: EventTarget | null): boolean {
