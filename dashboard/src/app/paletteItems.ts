@@ -20,7 +20,7 @@ export interface PaletteItem {
   hint?: string
   /** Other words for it, searched but not shown. */
   synonyms?: string
-  /** Its keys, in tinykeys' notation. */
+  /** Its keys, in the notation of bindings. */
   keys?: string
   run: () => void
 }

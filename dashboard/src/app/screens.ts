@@ -48,7 +48,7 @@ export interface Destination {
   /** Other words for it, for the palette. */
   synonyms?: string
   path: string
-  /** Its shortcut in tinykeys' notation. */
+  /** Its shortcut in the notation of bindings. */
   keys: string
   /** In the main navigation. Others are tabs of an entry there. */
   Icon?: typeof Scale

@@ -1,3 +1,5 @@
+import { onApple } from './keyboardLayout'
+
 /** Between the presses of a sequence. */
 const THEN = ' then '
 
@@ -11,8 +13,6 @@ const keySymbols: Record<string, string> = {
   ArrowDown: '↓',
   ArrowUp: '↑',
 }
-
-const onApple = (): boolean => /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 /** The key cap labels, one per press: "Shift+D" is "⇧ D", "g i" is "G" and "I". */
 export function keyCaps(keys: string): string[] {

@@ -3,7 +3,7 @@ import { chooseAnswer, shortcutText } from './text'
 
 /** A shortcut as the help lists it. */
 export interface Shortcut {
-  /** In tinykeys' notation. */
+  /** In the notation of bindings. */
   keys: string
   description: string
   /** The screen that has it. */
@@ -18,7 +18,7 @@ export const shortcutList: readonly Shortcut[] = Object.entries(shortcutText).fl
 const byKeys = new Map(shortcutList.map((shortcut) => [shortcut.keys, shortcut]))
 
 /** Alternative keys of other shortcuts, left out of the help. */
-const aliases = new Set(['Shift+?', 'ArrowDown', 'ArrowUp'])
+const aliases = new Set(['ArrowDown', 'ArrowUp'])
 
 /** Describes the active bindings, each key once. */
 export function shortcutLines(bindings: readonly Binding[]): Shortcut[] {

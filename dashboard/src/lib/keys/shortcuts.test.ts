@@ -13,7 +13,7 @@ const press = (key: string, more: Partial<KeyboardEventInit> & { target?: EventT
   keys.keydown(e)
   return e
 }
-const lift = (key: string) => keys.keyup(new KeyboardEvent('keyup', { key }))
+const lift = (key: string, code = '') => keys.keyup(new KeyboardEvent('keyup', { key, code }))
 const bind = (...bindings: (Partial<Binding> & { keys: string })[]) =>
   keys.push({ bindings: () => bindings.map((b) => ({ run: () => ran.push(b.keys), ...b })) })
 
@@ -55,6 +55,22 @@ describe('Shortcut', () => {
     press('a', { target })
     press('Enter', { target, ctrlKey: true })
     expect(ran).toEqual(['$mod+Enter'])
+  })
+
+  it('works in an empty field by the typed character, and never with Alt', () => {
+    bind({ keys: '1', emptyField: 'textarea.reason' }, { keys: '$mod+Enter', inFields: true })
+    const target = document.createElement('textarea')
+    press('1', { target })
+    target.className = 'reason'
+    press('#', { target, code: 'Digit1', altKey: true })
+    press('&', { target, code: 'Digit1' })
+    press('!', { target, code: 'Digit1', shiftKey: true })
+    press('Enter', { target, ctrlKey: true, altKey: true })
+    expect(ran).toEqual([])
+    press('1', { target, code: 'Digit1', shiftKey: true })
+    target.value = ' '
+    press('1', { target })
+    expect(ran).toEqual(['1'])
   })
 
   it('leaves Space and Enter to a focused button', () => {
@@ -170,6 +186,16 @@ describe('Approval key', () => {
     vi.advanceTimersByTime(HOLD)
     expect(ran).toEqual(['a'])
     expect(shown).toEqual([true, false, true, false])
+  })
+
+  it('ends a hold with its key, even if Shift is released first', () => {
+    vi.useFakeTimers()
+    bind({ keys: '2', decides: true, hold: true })
+    press('2', { code: 'Digit2', shiftKey: true })
+    lift('Shift', 'ShiftLeft')
+    lift('é', 'Digit2')
+    vi.advanceTimersByTime(HOLD)
+    expect(ran).toEqual([])
   })
 
   it('cancels a hold if the request changes', () => {

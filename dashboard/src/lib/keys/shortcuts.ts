@@ -1,8 +1,8 @@
-import { createKeybindingsHandler } from 'tinykeys'
+import { KeyboardLayout } from './keyboardLayout'
 
 /** A shortcut and its action. */
 export interface Binding {
-  /** In tinykeys' notation, such as "a", "Shift+D" or "g i". */
+  /** Such as "a", "Shift+D", "$mod+Enter" (⌘ or Ctrl), or "g i", one after the other. */
   keys: string
   run(): void
   /** The description, if text.ts has none. */
@@ -37,6 +37,8 @@ export const GRACE = 500
 /** Press-and-hold time of a risky decision, ms. */
 export const HOLD = 700
 export const CLICK_GUARD = 250
+/** Time between the presses of a sequence, ms. */
+const SEQUENCE = 1000
 
 const browser: ShortcutEnvironment = {
   now: () => performance.now(),
@@ -55,10 +57,14 @@ const browser: ShortcutEnvironment = {
  */
 export class ShortcutDispatcher {
   private readonly scopes: Scope[] = []
+  private readonly layout = new KeyboardLayout()
+  /** The press that started a sequence, such as the "g" of "g i". */
+  private started: string | undefined
+  private startedUntil = -Infinity
   private graceUntil = -Infinity
   private focusedAt = -Infinity
   private guardedPress = false
-  private activeHold: { key: string; stop(): void } | undefined
+  private activeHold: { key: string | undefined; stop(): void } | undefined
   private graceListeners: Set<() => void> = new Set()
 
   /** Scrolls to the request. Returns false if it was visible already. */
@@ -92,21 +98,13 @@ export class ShortcutDispatcher {
   /** Adds a scope on top. Returns a function that removes it. */
   push(scope: Scope): () => void {
     this.scopes.push(scope)
-    this.clearSequences(scope)
+    // A dialog ends a half-typed sequence. Another part of the page may appear by itself within one.
+    if (scope.modal) this.started = undefined
     return () => {
       this.scopes.splice(this.scopes.indexOf(scope), 1)
-      this.clearSequences(scope)
+      if (scope.modal) this.started = undefined
       this.cancelHold()
     }
-  }
-
-  /**
-   * A dialog resets half-typed sequences. Other parts of the page must not: if one appears
-   * by itself between "g" and "i", the sequence should still complete.
-   */
-  private clearSequences(scope: Scope): void {
-    if (scope.modal) this.sequences.clear()
-    else this.sequences.delete(scope)
   }
 
   /** Starts the grace period: the selected request changed without the person's action. */
@@ -162,7 +160,7 @@ export class ShortcutDispatcher {
   }
 
   keyup(e: KeyboardEvent): void {
-    if (this.activeHold?.key === e.key.toLowerCase()) this.cancelHold()
+    if (this.activeHold?.key === heldKey(e)) this.cancelHold()
   }
 
   /** Cancels an incomplete hold. */
@@ -171,8 +169,8 @@ export class ShortcutDispatcher {
     this.activeHold = undefined
   }
 
-  /** Starts a hold; run is called when it has lasted HOLD. */
-  startHold(key: string, run: () => void): void {
+  /** Starts a hold of a key, or of the pointer; run is called when it has lasted HOLD. */
+  startHold(e: KeyboardEvent | undefined, run: () => void): void {
     this.cancelHold()
     const timer = setTimeout(() => {
       this.cancelHold()
@@ -180,7 +178,7 @@ export class ShortcutDispatcher {
     }, HOLD)
     this.onHold(true)
     this.activeHold = {
-      key: key.toLowerCase(),
+      key: e && heldKey(e),
       stop: () => {
         clearTimeout(timer)
         this.onHold(false)
@@ -188,54 +186,39 @@ export class ShortcutDispatcher {
     }
   }
 
-  // scope → keys → handler, kept between key presses for sequences such as "g i"
-  private readonly sequences = new Map<Scope, Map<string, EventListener>>()
-
   keydown(e: KeyboardEvent): void {
     if (e.repeat || e.defaultPrevented || e.isComposing || !this.world.hasFocus()) return
     if (isControlPress(e)) return
+    let presses = this.layout.presses(e)
+    if (presses.length === 0) return
     const field = isTextField(e.target)
-    // Alt types a character there: Option+3 is "#" on a British Mac.
-    if (field && e.altKey) return
-    for (let i = this.scopes.length - 1; i >= 0; i--) {
-      const scope = this.scopes[i]
-      if (!scope) continue
-      if (this.dispatch(scope, e, field) || scope.modal) return
+    const modified = e.ctrlKey || e.metaKey
+    // There a key is the character that it types.
+    if (field && !modified) presses = presses.slice(0, 1)
+    const active = this.active().filter(
+      (b) =>
+        (!field || b.inFields || isEmptyField(e.target, b.emptyField)) &&
+        (modified || b.inFields || this.world.enabled()),
+    )
+    const started = this.world.now() < this.startedUntil ? this.started : undefined
+    this.started = undefined
+    for (const press of presses) {
+      const binding =
+        active.find((b) => started && b.keys === `${started} ${press}`) ??
+        active.find((b) => b.keys === press)
+      if (binding) return this.trigger(binding, e)
+      if (!active.some((b) => b.keys.startsWith(press + ' '))) continue
+      this.started = press
+      this.startedUntil = this.world.now() + SEQUENCE
+      return
     }
   }
 
-  private dispatch(scope: Scope, e: KeyboardEvent, field: boolean): boolean {
-    let taken = false
-    for (const binding of scope.bindings()) {
-      const modified = e.ctrlKey || e.metaKey || e.altKey
-      if (field && !binding.inFields && !isEmptyField(e.target, binding.emptyField)) continue
-      if (!modified && !binding.inFields && !this.world.enabled()) continue
-      const handlers = this.sequences.get(scope) ?? new Map<string, EventListener>()
-      this.sequences.set(scope, handlers)
-      const { keys } = binding
-      let handler = handlers.get(keys)
-      if (!handler) {
-        handler = createKeybindingsHandler({ [keys]: (event) => this.trigger(scope, keys, event) })
-        handlers.set(keys, handler)
-      }
-      handler(e)
-      if (e.defaultPrevented) {
-        // Other handlers did not see this key, so their half-typed sequences are invalid.
-        this.sequences.clear()
-        taken = true
-        break
-      }
-    }
-    return taken
-  }
-
-  private trigger(scope: Scope, keys: string, e: KeyboardEvent): void {
-    const binding = scope.bindings().find((b) => b.keys === keys)
-    if (!binding) return
+  private trigger(binding: Binding, e: KeyboardEvent): void {
     e.preventDefault()
     if (!binding.decides) return binding.run()
     if (this.extendGrace() || (!binding.opens && this.reveal())) return
-    if (binding.hold) this.startHold(e.key, () => binding.run())
+    if (binding.hold) this.startHold(e, () => binding.run())
     else binding.run()
   }
 
@@ -246,6 +229,9 @@ export class ShortcutDispatcher {
     return true
   }
 }
+
+/** By its place: the character changes if Shift is released first. */
+const heldKey = (e: KeyboardEvent): string => e.code || e.key.toLowerCase()
 
 /** Whether the key activates the focused control: Space and Enter do. */
 function isControlPress(e: KeyboardEvent): boolean {

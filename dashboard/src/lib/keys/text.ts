@@ -1,4 +1,4 @@
-// Every shortcut in tinykeys' notation with its description, by the screen that has it.
+// Every shortcut in the notation of bindings with its description, by the screen that has it.
 
 export const shortcutText = {
   Everywhere: {
