@@ -19,7 +19,7 @@ import (
 
 // The limits of the house style.
 const (
-	maxFileLines     = 600
+	maxFileLines     = 650
 	p95FileLines     = 400
 	maxFunctionLines = 80 // tables not counted
 	p95FunctionLines = 45
