@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/hubtest"
 )
 
 // callFreezes sends a request to the freezes of the hub and decodes the response into reply.
@@ -75,7 +77,9 @@ func startAllowedClaude(p *testEnv, t testing.TB, m *model, _ ...string) (wait f
 // After a freeze, none of six agents of three kinds runs a call. After it is lifted, they continue.
 func TestAgents_FreezeAll(t *testing.T) {
 	t.Parallel()
-	shared := newUnwatchedEnv(t)
+	path := filepath.Join(tempDir(t), "hub.sock") // with it, the freeze holds also if the hub is slow beside six agents
+	shared := newUnwatchedEnv(t, hubtest.Socket(path))
+	shared.address = "unix://" + path
 	freeze, lift := make(chan struct{}), make(chan struct{})
 	agents := startFrozenAgents(t, shared, freeze, lift)
 	for _, a := range agents {
