@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // Config configures Open. Zero values select the documented defaults.
@@ -46,6 +47,7 @@ type Config struct {
 
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
+	tables.Tables
 	kit.Freezes
 
 	hubID    string
@@ -107,6 +109,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &engine{log: cfg.Log, health: newHealth(cfg.Log), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, indexerWake: feed.NewWakeup()}
+	s.Tables = tables.Tables{Engine: tableEngine{s}}
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}

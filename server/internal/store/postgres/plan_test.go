@@ -154,8 +154,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"ClaimNotification, last sent", queryLastSent, []any{1, "person1"}},
 		{"ClaimNotification, in flight", queryClaimsInFlight, []any{1, 9, 9, "person1", 1}},
 		{"ReleaseNotificationLeases, pending", queryPendingNotified, nil},
-		{"ChatMessage", queryChatMessage, []any{1, "1", "4"}},
-		{"MessagesToSettle", queryMessagesToSettle, []any{1, 9}},
 		{"Ledger", queryLedger, []any{0, head, 9}},
 		{"Ledger, newest", queryLedgerNewest, []any{0, head, 9}},
 		{"Ledger, of a question", queryLedgerOfQuestion, []any{0, head, 9, 4}},

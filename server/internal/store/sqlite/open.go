@@ -17,6 +17,7 @@ import (
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // Config configures Open. Zero values select the documented defaults.
@@ -52,6 +53,7 @@ const (
 
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
+	tables.Tables
 	singleMember
 	kit.Freezes
 
@@ -144,6 +146,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts},
 		health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log,
 	}
+	s.Tables = tables.Tables{Engine: tableEngine{s}}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
