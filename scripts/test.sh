@@ -60,7 +60,7 @@ export HOOKBACK_TEST_PGBIN
 part install make --no-print-directory -j 2 dashboard/node_modules/.package-lock.json agentclient/recipes/node_modules/.package-lock.json
 lanes=()
 for lane in browser go; do
-  (${lane}_lane) 2>&1 | sed -u "s/^/$lane | /" & # a subshell counts its own CPU time only
+  (${lane}_lane) 2>&1 | tee "$work/lane-$lane" | sed -u "s/^/$lane | /" & # a subshell counts its own CPU time only
   lanes+=($!)
 done
 failed=0
@@ -68,7 +68,14 @@ for lane in "${lanes[@]}"; do wait "$lane" || failed=1; done
 
 printf '\n== make test\n'
 cat "$work/summary"
-! grep -q FAILED "$work/summary" || failed=1
+if grep -q FAILED "$work/summary"; then
+  failed=1
+  # A reader of CI's output may see its end only.
+  for log in $(grep -l '^[a-z-]* *FAILED ' "$work"/lane-*); do
+    printf '\n== what failed in lane %s\n' "${log##*lane-}"
+    grep -E -A 14 '^ *--- FAIL|DATA RACE|^panic:|(build|setup) failed\]|^  [0-9]+\) |FAILED|rror:' "$log" | cut -c 1-240 | tail -n 90
+  done
+fi
 flaky=$(sort -u "$work/flaky" | grep -vxFf <(grep -v '^#' scripts/flaky.txt) || true)
 if [ -n "$flaky" ]; then
   printf 'flaky, passed only when repeated: %s\n' $flaky

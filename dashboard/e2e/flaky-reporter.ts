@@ -1,7 +1,7 @@
 import type { FullConfig, Reporter, Suite } from '@playwright/test/reporter'
-import { writeFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 
-/** Writes the tests that passed only when repeated to the file HOOKBACK_FLAKY, one per line. */
+/** Adds the tests that passed only when repeated to the file HOOKBACK_FLAKY, one per line. */
 export default class FlakyReporter implements Reporter {
   private suite: Suite | undefined
 
@@ -14,7 +14,7 @@ export default class FlakyReporter implements Reporter {
     if (!file) return
     const flaky = (this.suite?.allTests() ?? []).filter((test) => test.outcome() === 'flaky')
     // titlePath: root, project, file, describe blocks, test
-    writeFileSync(file, flaky.map((test) => test.titlePath().slice(2).join(' › ') + '\n').join(''))
+    appendFileSync(file, flaky.map((test) => test.titlePath().slice(2).join(' › ') + '\n').join(''))
   }
 
   printsToStdio(): boolean {
