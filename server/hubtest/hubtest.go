@@ -86,6 +86,11 @@ func (h *Hub) start() {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := app.New(ctx, h.cfg)
+	// A connection of another process may have taken the port of a stopped hub for a moment.
+	isInUse := func(err error) bool { return err != nil && strings.Contains(err.Error(), "is in use by") }
+	for until := time.Now().Add(time.Minute); isInUse(err) && time.Now().Before(until); a, err = app.New(ctx, h.cfg) {
+		time.Sleep(10 * time.Millisecond)
+	}
 	if err != nil {
 		cancel()
 		h.t.Fatalf("start hub: %v", err)

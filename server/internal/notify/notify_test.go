@@ -180,6 +180,7 @@ func TestNotifier_AnswerSuppressesQueuedMessages(t *testing.T) {
 	server.status.Store(500)
 	h.addChannel(server.URL)
 	id := h.askQuestion("May I?", `"timeout":0`)
+	require.Eventually(t, func() bool { return len(server.requests()) == 1 }, time.Minute, time.Millisecond) // it is queued before that, too
 	h.requireNotifications(id, "asked  queued")
 	h.approve(id)
 	h.requireNotifications(id, "asked  suppressed answered")
