@@ -16,6 +16,8 @@ type GateFacts struct {
 	Policy   string `json:"policy,omitempty"`   // hash of the account's policy
 	Settings string `json:"settings,omitempty"` // hash of the agent's entries for hooks
 	Version  string `json:"version,omitempty"`  // of the agent
+	// AppChosen states that --app named the event's application. Otherwise its name is that of a directory.
+	AppChosen bool `json:"appChosen,omitempty"`
 	// Agents are the installations of the account, this one included.
 	Agents []Installation `json:"agents,omitempty"`
 }

@@ -3,8 +3,10 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/hub/rawevent"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -18,8 +20,7 @@ type sentSession struct{ requester, agent, id string }
 
 // SessionApp returns the application of an event that a coding agent's hook sent. Hooks name it after the
 // directory of the agent, which the model changes while it works. So a session keeps the application of its
-// first event, unless the event has another name than a directory in its payload, or than the agent without
-// one: then a person chose it.
+// first event, unless a person chose the name of this one.
 func (h *Hub) SessionApp(ctx context.Context, agent string, e *store.Event, caller Caller) string {
 	key := sentSession{caller.Identity.Requester(), agent, e.Session}
 	h.mu.Lock()
@@ -37,17 +38,28 @@ func (h *Hub) SessionApp(ctx context.Context, agent string, e *store.Event, call
 		h.sessionApps[key] = first
 		h.mu.Unlock()
 	}
-	isDerived := e.App == agent || first != e.App && slices.Contains(question.DirectoryNames(e.Payload), e.App)
-	if !isDerived || !caller.Identity.CanPost(first) {
+	if first == e.App || !caller.Identity.CanPost(first) || isChosen(agent, e) {
 		return e.App
 	}
 	return first
 }
 
+// isChosen reports whether a person chose the name of the event's application. A hook that sends no gate facts does
+// not say so: its own names are that of a directory in the payload, and that of the agent.
+func isChosen(agent string, e *store.Event) bool {
+	var envelope struct {
+		Gate *control.GateFacts `json:"gate"`
+	}
+	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) == nil && envelope.Gate != nil {
+		return envelope.Gate.AppChosen
+	}
+	return e.App != agent && !slices.Contains(question.DirectoryNames(e.Payload), e.App)
+}
+
 // keepApp sets the application of an event to that of its session.
 func (h *Hub) keepApp(ctx context.Context, s *rawevent.Event, caller Caller) {
 	if s.Agent != "" {
-		s.SetApp(h.SessionApp(ctx, s.Agent, &store.Event{App: s.App, Session: s.Session, Payload: s.Payload}, caller))
+		s.SetApp(h.SessionApp(ctx, s.Agent, &store.Event{App: s.App, Session: s.Session, Payload: s.Payload, Envelope: s.Envelope}, caller))
 	}
 }
 

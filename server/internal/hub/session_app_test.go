@@ -46,3 +46,27 @@ func TestSessionApp_QuestionIsClosedAfterChangeOfDirectory(t *testing.T) {
 	h.send(ran)
 	require.Equal(t, reasonRan, h.status(id).Reason)
 }
+
+// A linked git worktree has the name of its main repository, which its path does not contain. Gate facts tell it
+// from a name that a person chose.
+func TestIngest_LinkedWorktreeMovesNoSession(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	post := func(session, app, cwd, gate string) string {
+		body := fmt.Sprintf(`{"session_id":%q,"source_app":%q,"agent":"qwen","hook_event_type":"Stop","payload":{"cwd":%q},"gate":{"client":"1"%s}}`,
+			session, app, cwd, gate)
+		saved, err := h.Ingest(t.Context(), []byte(body), Caller{})
+		require.NoError(t, err)
+		return decodeEvent(t, saved.JSON).SourceApp
+	}
+	const chosen = `,"appChosen":true`
+	require.Equal(t, "shop", post("s", "shop", "/home/dev/shop", ""))
+	require.Equal(t, "shop", post("s", "api", "/home/dev/fix-1", ""), "a worktree of another project")
+	require.Equal(t, "api", post("s", "api", "/home/dev/shop/services/api", chosen), "final, although a directory has that name")
+	require.Equal(t, "qwen", post("s", "qwen", "/home/dev/shop", chosen))
+	require.Equal(t, "shop", post("s", "api", "/home/dev/fix-1", ""), "the session stays where it began")
+	require.Equal(t, "web", post("s2", "web", "/home/dev/fix-2", ""), "a session that began in a worktree")
+	require.Equal(t, "web", post("s2", "fix-2", "/home/dev/fix-2", ""))
+	require.Equal(t, "team", post("s3", "team", "/home/dev/web", chosen))
+	require.Equal(t, "team", post("s3", "api", "/home/dev/fix-1", ""))
+}

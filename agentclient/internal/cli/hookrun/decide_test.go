@@ -411,3 +411,17 @@ func TestHook_WorktreeBelongsToProject(t *testing.T) {
 		require.Equal(t, want[1], e.HumanInTheLoop.Context.Project)
 	}
 }
+
+func TestHook_MarksChosenApplication(t *testing.T) {
+	t.Parallel()
+	for app, want := range map[string]string{"": `false`, "web": `true`} {
+		h := newHookRun(clitest.NoEnv, cli.Streams{In: strings.NewReader(`{"session_id":"s","cwd":"/home/dev/web","hook_event_name":"Stop"}`)})
+		h.agent, _ = hook.Find("claude-code")
+		h.app = app
+		c, _, err := h.readCall()
+		require.NoError(t, err)
+		var facts struct{ AppChosen bool }
+		require.NoError(t, json.Unmarshal(c.Event.Extra[control.GateMember], &facts))
+		require.Equal(t, want, strconv.FormatBool(facts.AppChosen), app)
+	}
+}

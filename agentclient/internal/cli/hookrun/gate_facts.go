@@ -21,7 +21,7 @@ var settingsEvents = []string{
 // addGateFacts adds what proves that the agent ran this hook. Only the events in settingsEvents get the settings of the
 // account's agents: to read them takes as long as the rest of the hook.
 func (h *hookRun) addGateFacts(e *schema.Event) {
-	facts := control.GateFacts{Client: cli.Version()}
+	facts := control.GateFacts{Client: cli.Version(), AppChosen: h.app != ""}
 	facts.Host, _ = os.Hostname()
 	if slices.Contains(settingsEvents, strings.ToLower(e.HookEventType)) {
 		if report, err := (coverage.Machine{Env: h.env, PolicyFile: h.policy}).Report(); err == nil {

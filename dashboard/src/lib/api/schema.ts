@@ -955,6 +955,8 @@ export interface GateFacts {
   settings?: string
   /** of the agent */
   version?: string
+  /** appChosen states that --app named the event's application. Otherwise its name is that of a directory. */
+  appChosen?: boolean
   /** Agents are the installations of the account, this one included. */
   agents?: Installation[]
 }
