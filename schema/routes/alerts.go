@@ -41,7 +41,7 @@ var coverage = []Route{
 	},
 	{
 		Method: "POST", Path: control.PathCoverage, Access: schema.AccessPost, Summary: "Report the agents of a machine",
-		Description: "Stores what hookback status found in the settings of an account on a machine. Hooks report the same in the member gate of an event at the start or the end of a session or a turn, and the hub checks its own account every 10 seconds.",
+		Description: "Stores what hookback status found in the settings of an account on a machine. Hooks report the same in the member gate of an event at the start or the end of a session or a turn, and the hub checks its own account every 10 seconds. A sender has room for 500 agents: the new ones of a report beyond that are refused until one had no news for a day.",
 		Request:     control.MachineReport{}, Response: control.CoverageList{}, Returns: "the agents of this machine and account", Errors: []error{schema.ErrTooMany},
 	},
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -23,8 +24,9 @@ import (
 
 const (
 	reportAge    = 5 * time.Minute // a report that changes nothing is stored again after this time
-	maxUnsaved   = 1000            // agents with facts in memory; those of others are dropped until the next save
 	maxNameBytes = 200
+	// ownMachine is the requester of the hub's own machine. No person and no agent has this name.
+	ownMachine = "hub"
 )
 
 // Machine reports the installations of the account that this process runs as.
@@ -48,7 +50,9 @@ type Service struct {
 	Config
 	mu      sync.Mutex
 	unsaved map[key]fact
-	saving  sync.Mutex // one save or report at a time: each reads rows and writes them
+	senders map[string]int // how many of unsaved each requester sent
+	saving  sync.Mutex     // one save or report at a time: each reads rows and writes them
+	warned  map[string]bool
 }
 
 type key struct{ host, account, agent string }
@@ -56,7 +60,8 @@ type key struct{ host, account, agent string }
 // fact has the statements of an agent's newest events.
 type fact struct {
 	control.GateFacts
-	at time.Time
+	at        time.Time
+	requester string
 }
 
 // New returns a service. Facts of events are saved by Run.
@@ -68,11 +73,11 @@ func New(cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Config: cfg, unsaved: map[key]fact{}}
+	return &Service{Config: cfg, unsaved: map[key]fact{}, senders: map[string]int{}, warned: map[string]bool{}}
 }
 
-// Observe takes the gate facts of a stored event. It does not block.
-func (s *Service) Observe(e *store.Event) {
+// Observe takes the gate facts of a stored event, and the authenticated name of its sender. It does not block.
+func (s *Service) Observe(requester string, e *store.Event) {
 	if !bytes.Contains(e.Envelope, []byte(`"`+control.GateMember+`"`)) || e.App == schema.TestApp {
 		return
 	}
@@ -84,7 +89,7 @@ func (s *Service) Observe(e *store.Event) {
 	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) != nil || envelope.Gate == nil {
 		return
 	}
-	f := fact{*envelope.Gate, e.ReceivedAt}
+	f := fact{*envelope.Gate, e.ReceivedAt, requester}
 	if len(f.Agents) > control.MaxInstallations {
 		f.Agents = nil
 	}
@@ -95,13 +100,19 @@ func (s *Service) Observe(e *store.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	earlier, known := s.unsaved[k]
-	if known || len(s.unsaved) < maxUnsaved {
+	switch {
+	case known:
 		f.complete(earlier.GateFacts)
+		f.requester = earlier.requester
 		if f.Agents == nil {
 			f.Agents = earlier.Agents
 		}
-		s.unsaved[k] = f
+	case s.senders[requester] < store.MaxCoverage: // the others are dropped until the next save
+		s.senders[requester]++
+	default:
+		return
 	}
+	s.unsaved[k] = f
 }
 
 // complete takes the facts that most events leave out from the events before.
@@ -128,7 +139,7 @@ func (s *Service) checkMachine(ctx context.Context) {
 	}
 	report, err := s.Machine.Report()
 	if err == nil {
-		_, err = s.Report(ctx, report)
+		_, err = s.Report(ctx, ownMachine, report)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.Log.Warn("installations of this machine not checked", "retry_in", s.Interval, "err", err)
@@ -150,35 +161,31 @@ func (s *Service) save(ctx context.Context) error {
 }
 
 // saved stores the facts of events and returns all rows. The caller holds saving.
-func (s *Service) saved(ctx context.Context) (rows []store.CoverageRow, err error) {
-	if rows, err = s.Store.Coverage(ctx); err != nil {
+func (s *Service) saved(ctx context.Context) (*table, error) {
+	rows, err := s.Store.Coverage(ctx)
+	if err != nil {
 		return nil, err
 	}
+	known := newTable(rows, s.Clock())
 	s.mu.Lock()
 	unsaved := s.unsaved
-	s.unsaved = map[key]fact{}
+	s.unsaved, s.senders = map[key]fact{}, map[string]int{}
 	s.mu.Unlock()
 	if len(unsaved) == 0 {
-		return rows, nil
+		return known, nil
 	}
 	var changed []store.CoverageRow
 	for k, f := range unsaved {
-		r := store.CoverageRow{Host: k.host, Account: k.account, Agent: k.agent}
-		if i := slices.IndexFunc(rows, func(r store.CoverageRow) bool { return k == keyOf(&r) }); i >= 0 {
-			var earlier control.GateFacts
-			_ = json.Unmarshal(rows[i].Proof, &earlier) // empty at first
-			f.complete(earlier)
+		if !known.admit(f.requester, k) {
+			s.warn(f.requester)
+			continue
 		}
-		agents := f.Agents
-		f.Agents, f.Host = nil, ""
-		f.Client, f.Policy, f.Settings, f.Version = clean(f.Client), clean(f.Policy), clean(f.Settings), clean(f.Version)
-		r.Proof, _ = json.Marshal(f.GateFacts) // texts always encode
-		r.ProvenAt = f.at
-		changed = append(changed, r)
-		if agents != nil {
-			reported, err := reportRows(control.MachineReport{Host: k.host, Account: k.account, Agents: agents}, rows, f.at)
-			if err == nil {
-				changed = append(changed, reported...)
+		changed = append(changed, f.row(k, known))
+		if f.Agents != nil {
+			reported, err := reportRows(f.requester, control.MachineReport{Host: k.host, Account: k.account, Agents: f.Agents}, known, f.at)
+			changed = append(changed, reported...)
+			if errors.Is(err, errFull) {
+				s.warn(f.requester)
 			}
 		}
 	}
@@ -188,30 +195,54 @@ func (s *Service) saved(ctx context.Context) (rows []store.CoverageRow, err erro
 		for k, f := range unsaved {
 			if _, newer := s.unsaved[k]; !newer {
 				s.unsaved[k] = f
+				s.senders[f.requester]++
 			}
 		}
 		return nil, err
 	}
-	return s.Store.Coverage(ctx)
+	rows, err = s.Store.Coverage(ctx)
+	return newTable(rows, s.Clock()), err
 }
 
-// Report stores what a machine reports, and returns the states of its agents.
-func (s *Service) Report(ctx context.Context, report control.MachineReport) (control.CoverageList, error) {
+// row returns the row of the facts of an agent.
+func (f fact) row(k key, known *table) store.CoverageRow {
+	r := store.CoverageRow{Host: k.host, Account: k.account, Agent: k.agent, Requester: f.requester, ProvenAt: f.at}
+	var earlier control.GateFacts
+	_ = decode(known.byKey[k].Proof, &earlier)
+	f.complete(earlier)
+	f.Agents, f.Host = nil, ""
+	f.Client, f.Policy, f.Settings, f.Version = clean(f.Client), clean(f.Policy), clean(f.Settings), clean(f.Version)
+	r.Proof, _ = json.Marshal(f.GateFacts) // texts always encode
+	return r
+}
+
+// warn logs once that new agents of a requester are not kept. The caller holds saving.
+func (s *Service) warn(requester string) {
+	if !s.warned[requester] {
+		s.warned[requester] = true
+		s.Log.Warn("new agents not added to the coverage list", "requester", requester, "err", errFull)
+	}
+}
+
+// Report stores what a machine reports, and returns the states of its agents. requester is the authenticated name of
+// the sender. If it has too many agents, those of the report that are new are not stored, and the error wraps
+// schema.ErrTooMany.
+func (s *Service) Report(ctx context.Context, requester string, report control.MachineReport) (control.CoverageList, error) {
 	s.saving.Lock()
 	defer s.saving.Unlock()
 	report.Host, report.Account = cleanName(report.Host), cleanName(report.Account)
-	rows, err := s.saved(ctx)
+	known, err := s.saved(ctx)
 	if err != nil {
 		return control.CoverageList{}, err
 	}
-	reported, err := reportRows(report, rows, s.Clock())
-	if err != nil {
+	reported, err := reportRows(requester, report, known, s.Clock())
+	if err != nil && !errors.Is(err, errFull) {
 		return control.CoverageList{}, err
 	}
-	if err := s.Store.PutCoverage(ctx, reported, s.Clock()); err != nil {
+	if err := cmp.Or(s.Store.PutCoverage(ctx, reported, s.Clock()), err); err != nil {
 		return control.CoverageList{}, err
 	}
-	rows, err = s.Store.Coverage(ctx)
+	rows, err := s.Store.Coverage(ctx)
 	rows = slices.DeleteFunc(rows, func(r store.CoverageRow) bool { return r.Host != report.Host || r.Account != report.Account })
 	return listOf(rows), err
 }
@@ -220,27 +251,44 @@ func (s *Service) Report(ctx context.Context, report control.MachineReport) (con
 func (s *Service) List(ctx context.Context) (control.CoverageList, error) {
 	s.saving.Lock()
 	defer s.saving.Unlock()
-	rows, err := s.saved(ctx)
-	return listOf(rows), err
+	known, err := s.saved(ctx)
+	if err != nil {
+		return control.CoverageList{}, err
+	}
+	return listOf(known.rows), nil
 }
 
-// reportRows returns the rows of a report. A row of the machine that it does not have is off.
-func reportRows(report control.MachineReport, known []store.CoverageRow, now time.Time) (rows []store.CoverageRow, err error) {
+// errFull rejects the new agents of a requester.
+var errFull = &schema.HintError{
+	Err: &schema.FieldError{
+		Field: "agents", Detail: fmt.Sprintf("are not all in the list: this sender has %d agents in the list, and each sent news within a day", store.MaxCoverage),
+		Cause: schema.ErrTooMany,
+	},
+	Hint: "Give machines tokens of their own (Team, Tokens).",
+}
+
+// reportRows returns the rows of a report. A row of the machine that it does not have is off. If the error is errFull,
+// the rows are those that have room.
+func reportRows(requester string, report control.MachineReport, known *table, now time.Time) (rows []store.CoverageRow, err error) {
 	if report.Host == "" {
 		return nil, &schema.FieldError{Field: "host", Detail: "is required"}
 	}
 	if len(report.Agents) > control.MaxInstallations {
 		return nil, &schema.FieldError{Field: "agents", Detail: "has too many items", Cause: schema.ErrTooMany}
 	}
+	var full error
+	reported := map[string]bool{}
 	add := func(i control.Installation) {
-		text, _ := json.Marshal(i) // texts always encode
-		at := slices.IndexFunc(known, func(k store.CoverageRow) bool {
-			return k.Agent == i.Agent && k.Host == report.Host && k.Account == report.Account
-		})
-		if at >= 0 && bytes.Equal(known[at].Report, text) && now.Sub(known[at].ReportedAt) < reportAge {
+		k := key{report.Host, report.Account, i.Agent}
+		if !known.admit(requester, k) {
+			full = errFull
 			return
 		}
-		rows = append(rows, store.CoverageRow{Host: report.Host, Account: report.Account, Agent: i.Agent, Report: text, ReportedAt: now})
+		text, _ := json.Marshal(i) // texts always encode
+		if r := known.byKey[k]; bytes.Equal(r.Report, text) && now.Sub(r.ReportedAt) < reportAge {
+			return
+		}
+		rows = append(rows, store.CoverageRow{Host: k.host, Account: k.account, Agent: k.agent, Requester: requester, Report: text, ReportedAt: now})
 	}
 	for _, i := range report.Agents {
 		switch i.State {
@@ -254,24 +302,56 @@ func reportRows(report control.MachineReport, known []store.CoverageRow, now tim
 		if i.Agent = cleanName(i.Agent); i.Agent == "" {
 			return nil, &schema.FieldError{Field: "agent", Detail: "is required"}
 		}
+		reported[i.Agent] = true
 		add(i)
 	}
-	for i := range known {
-		k := &known[i]
-		if k.Host != report.Host || k.Account != report.Account || len(k.Report) == 0 {
-			continue
-		}
-		if !slices.ContainsFunc(report.Agents, func(r control.Installation) bool { return cleanName(r.Agent) == k.Agent }) {
+	for _, r := range known.byMachine[machine{report.Host, report.Account}] {
+		if len(r.Report) > 0 && !reported[r.Agent] {
 			add(control.Installation{
-				Agent: k.Agent, State: control.CoverageOff, Detail: "its settings have no hooks of Hookback anymore",
-				Remedy: "hookback install --agent " + k.Agent,
+				Agent: r.Agent, State: control.CoverageOff, Detail: "its settings have no hooks of Hookback anymore",
+				Remedy: "hookback install --agent " + r.Agent,
 			})
 		}
 	}
-	return rows, nil
+	return rows, full
 }
 
-func keyOf(r *store.CoverageRow) key { return key{r.Host, r.Account, r.Agent} }
+type machine struct{ host, account string }
+
+// table has the stored rows by agent and by machine.
+type table struct {
+	rows      []store.CoverageRow
+	byKey     map[key]*store.CoverageRow
+	byMachine map[machine][]*store.CoverageRow
+	fresh     map[string]int // the agents of a requester that are not stale
+}
+
+func newTable(rows []store.CoverageRow, now time.Time) *table {
+	t := &table{rows, make(map[key]*store.CoverageRow, len(rows)), map[machine][]*store.CoverageRow{}, map[string]int{}}
+	for i := range rows {
+		r := &rows[i]
+		t.byKey[key{r.Host, r.Account, r.Agent}] = r
+		m := machine{r.Host, r.Account}
+		t.byMachine[m] = append(t.byMachine[m], r)
+		if now.Sub(r.ReportedAt) < store.CoverageStale || now.Sub(r.ProvenAt) < store.CoverageStale {
+			t.fresh[r.Requester]++
+		}
+	}
+	return t
+}
+
+// admit reports whether the agent is stored, or has room among those of the requester.
+func (t *table) admit(requester string, k key) bool {
+	if t.byKey[k] != nil {
+		return true
+	}
+	if t.fresh[requester] >= store.MaxCoverage {
+		return false
+	}
+	t.fresh[requester]++
+	t.byKey[k] = &store.CoverageRow{}
+	return true
+}
 
 func listOf(rows []store.CoverageRow) control.CoverageList {
 	list := control.CoverageList{Agents: []control.Coverage{}}

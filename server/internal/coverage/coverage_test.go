@@ -3,12 +3,15 @@ package coverage_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/coverage"
 	"github.com/hookback/hookback/server/internal/store"
@@ -51,7 +54,7 @@ func TestService_ChecksOwnMachine(t *testing.T) {
 		}, time.Minute, time.Millisecond)
 	}
 	becomes(control.CoverageNotProven)
-	s.Observe(&store.Event{
+	s.Observe("", &store.Event{
 		App: "shop", ReceivedAt: time.Now(), Envelope: []byte(`"agent":"codex","os_user":"ada","gate":{"client":"1","host":"laptop","settings":"e1"}`),
 	})
 	becomes(control.CoverageProven)
@@ -64,4 +67,54 @@ func TestService_ChecksOwnMachine(t *testing.T) {
 	becomes(control.CoverageOff)
 	stop()
 	require.NoError(t, <-done)
+}
+
+// A token reports made-up machines: those of others stay, and an error says what became of its own.
+func TestService_LimitsEachRequester(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := coverage.New(coverage.Config{
+		Store: storetest.Open(t, storetest.Options{Fast: true}), Clock: func() time.Time { return now },
+	})
+	report := func(requester, host string) error {
+		_, err := s.Report(t.Context(), requester, control.MachineReport{Host: host, Account: "ada", Agents: []control.Installation{{Agent: "codex"}}})
+		return err
+	}
+	hosts := func(prefix string) (n int) {
+		t.Helper()
+		list, err := s.List(t.Context())
+		require.NoError(t, err)
+		for _, a := range list.Agents {
+			if strings.HasPrefix(a.Host, prefix) {
+				n++
+			}
+		}
+		return n
+	}
+	require.NoError(t, report("ada", "laptop"))
+	flood := func(host string) {
+		for i := range store.MaxCoverage + 10 {
+			s.Observe("agent:build", &store.Event{App: "shop", ReceivedAt: now, Envelope: fmt.Appendf(nil,
+				`"agent":"codex","os_user":"ada","gate":{"client":"1","host":"%s-%d"}`, host, i)})
+		}
+	}
+	flood("fake")
+	s.Observe("ada", &store.Event{App: "shop", ReceivedAt: now, Envelope: []byte(`"agent":"gemini","gate":{"client":"1","host":"laptop"}`)})
+	require.Equal(t, 2, hosts("laptop"), "facts of one requester don't crowd out another's")
+	require.Equal(t, store.MaxCoverage, hosts("fake"))
+
+	err := report("agent:build", "real")
+	require.ErrorIs(t, err, schema.ErrTooMany)
+	require.ErrorContains(t, err, "this sender has 500 agents in the list")
+	require.NoError(t, report("agent:build", "fake-1"), "known machines are still reported")
+	require.NoError(t, report("ada", "phone"))
+
+	now = now.Add(store.CoverageStale + time.Second) // those without news for a day make room
+	require.NoError(t, report("agent:build", "real"))
+	require.Equal(t, 1, hosts("real"))
+	require.Equal(t, store.MaxCoverage-1, hosts("fake"))
+	flood("new")
+	require.Equal(t, store.MaxCoverage-1, hosts("new"))
+	require.Equal(t, 2, hosts("laptop"))
+	require.Equal(t, 1, hosts("phone"))
 }

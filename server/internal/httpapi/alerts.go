@@ -81,5 +81,5 @@ func (s *Server) reportCoverage(c *fiber.Ctx) error {
 	if err := unmarshal(c.Body(), &report); err != nil {
 		return err
 	}
-	return replyJSON(c)(s.Coverage.Report(c.UserContext(), report))
+	return replyJSON(c)(s.Coverage.Report(c.UserContext(), identityOf(c).Requester(), report))
 }

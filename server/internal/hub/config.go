@@ -67,8 +67,10 @@ type Config struct {
 	// accounts and every caller is allowed.
 	People *auth.Service
 
-	// Coverage takes the gate facts of stored events. Nil ignores them.
-	Coverage interface{ Observe(e *store.Event) }
+	// Coverage takes the gate facts of stored events, with the authenticated name of their sender. Nil ignores them.
+	Coverage interface {
+		Observe(requester string, e *store.Event)
+	}
 
 	// Defaults complete questions. Nil completes none.
 	Defaults question.Defaults

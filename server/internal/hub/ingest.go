@@ -237,7 +237,7 @@ func (h *Hub) afterAppend(
 	if !r.Replayed {
 		h.recordFrozen(e, r.Directive, caller.isLate)
 		if h.Coverage != nil {
-			h.Coverage.Observe(e)
+			h.Coverage.Observe(caller.Identity.Requester(), e)
 		}
 		if d.Type == sessionEndEvent {
 			h.endSession(ctx, e)

@@ -7,13 +7,15 @@ import (
 
 // Limits of the stored coverage. Reports come from programs outside our control.
 const (
-	MaxCoverage = 2000                // the agents with the newest reports and events are kept
-	CoverageAge = 30 * 24 * time.Hour // an agent without a report and an event for so long is removed
+	MaxCoverage   = 500                 // agents of a requester: those with the newest reports and events are kept
+	CoverageStale = 24 * time.Hour      // an agent without a report and an event for so long makes room for another
+	CoverageAge   = 30 * 24 * time.Hour // an agent without a report and an event for so long is removed
 )
 
 // CoverageRow is what is known about an agent of an account on a machine.
 type CoverageRow struct {
 	Host, Account, Agent string
+	Requester            string // the authenticated name that reported it first; empty: none
 
 	Report     []byte    // control.Installation as JSON; empty: none
 	ReportedAt time.Time // zero: never
@@ -23,7 +25,7 @@ type CoverageRow struct {
 
 // Coverage stores which agents run the gate.
 type Coverage interface {
-	// PutCoverage stores rows. The report and the proof of a row each replace an older one; without a
+	// PutCoverage stores rows. A stored row keeps its requester. The report and the proof of a row each replace an older one; without a
 	// time they leave the stored one.
 	PutCoverage(ctx context.Context, rows []CoverageRow, now time.Time) error
 

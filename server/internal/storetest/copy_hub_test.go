@@ -118,7 +118,7 @@ func fillPolicy(t testing.TB, b *conformance.Harness) {
 	require.NoError(t, err)
 	require.NoError(t, b.SetSafetySettings(ctx, control.SafetySettings{}, "ada"))
 	require.NoError(t, b.SetRequestDefaults(ctx, control.RequestDefaults{}, "ada"))
-	require.NoError(t, b.PutCoverage(ctx, []store.CoverageRow{{Host: "laptop", Account: "ada", Agent: "codex", Report: []byte(`{}`), ReportedAt: b.Clock.Now(), Proof: []byte(`{}`), ProvenAt: b.Clock.Now()}}, b.Clock.Now()))
+	require.NoError(t, b.PutCoverage(ctx, []store.CoverageRow{{Host: "laptop", Account: "ada", Agent: "codex", Report: []byte(`{}`), ReportedAt: b.Clock.Now(), Proof: []byte(`{}`), ProvenAt: b.Clock.Now(), Requester: "ada"}}, b.Clock.Now()))
 	require.NoError(t, b.SetReachSettings(ctx, control.ReachSettings{PublicURL: "https://hub.example"}, "ada"))
 	require.NoError(t, b.SetAlertSettings(ctx, store.AlertSettings{Rules: []control.AlertRule{{ID: 1, Kind: control.AlertStuck, Minutes: 15}}, LastID: 1}, "ada"))
 	for _, session := range []string{"s1", "s2"} {

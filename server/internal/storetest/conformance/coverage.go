@@ -39,18 +39,29 @@ func (s suite) TestCoverage_KeepsNewestParts(t *testing.T) {
 	require.True(t, now.Equal(got[1].ReportedAt) && now.Add(-time.Minute).Equal(got[1].ProvenAt))
 }
 
-// Machines that are gone leave the list, and a flood of made-up ones does not grow it.
-func (s suite) TestCoverage_IsLimited(t *testing.T) {
+// Machines that are gone leave the list, and a flood of made-up ones only takes the place of its sender's.
+func (s suite) TestCoverage_IsLimitedByRequester(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
 	now := b.Clock.Now()
-	rows := []store.CoverageRow{{Host: "gone", Agent: "codex", Proof: []byte(`{}`), ProvenAt: now.Add(-store.CoverageAge - time.Second)}}
+	rows := []store.CoverageRow{
+		{Host: "gone", Agent: "codex", Proof: []byte(`{}`), ProvenAt: now.Add(-store.CoverageAge - time.Second)},
+		{Host: "laptop", Agent: "codex", Report: []byte(`{}`), ReportedAt: now.Add(-time.Hour), Requester: "ada"},
+	}
 	for i := range store.MaxCoverage + 5 {
-		rows = append(rows, store.CoverageRow{Host: fmt.Sprintf("host%04d", i), Agent: "codex", Report: []byte(`{}`), ReportedAt: now.Add(time.Duration(i) * time.Millisecond)})
+		rows = append(rows, store.CoverageRow{
+			Host: fmt.Sprintf("host%04d", i), Agent: "codex", Report: []byte(`{}`), ReportedAt: now.Add(time.Duration(i) * time.Millisecond), Requester: "agent:build",
+		})
 	}
 	require.NoError(t, b.PutCoverage(t.Context(), rows, now))
+	taken := rows[1]
+	taken.Requester = "agent:build"
+	require.NoError(t, b.PutCoverage(t.Context(), []store.CoverageRow{taken}, now))
 	got, err := b.Coverage(t.Context())
 	require.NoError(t, err)
-	require.Len(t, got, store.MaxCoverage)
+	require.Len(t, got, store.MaxCoverage+1)
 	require.Equal(t, "host0005", got[0].Host)
+	require.Equal(t, "agent:build", got[0].Requester)
+	require.Equal(t, "laptop", got[store.MaxCoverage].Host)
+	require.Equal(t, "ada", got[store.MaxCoverage].Requester, "the first one's")
 }

@@ -1,0 +1,5 @@
+-- The requester that reported an agent first: limits are per requester.
+
+-- +goose Up
+
+ALTER TABLE coverage ADD COLUMN requester TEXT NOT NULL DEFAULT '';
