@@ -155,23 +155,23 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
+	a.presence = new(stream.Presence)
+	a.notifier = notify.New(notify.Config{
+		Store: a.store, Feed: a.feed, Accounts: a.auth, Viewers: a.presence, Needs: a.query,
+		Guard: guard, Reach: a.reach, Clock: a.cfg.Clock, Log: a.log,
+	})
+	a.tests = testagent.New(testagent.Config{Store: a.store, Feed: a.feed, URL: a.URL(), HubKey: a.store.Identity().Public(), Log: a.log})
 	a.hub = hub.New(hub.Config{
 		Store: a.store, Feed: a.feed,
 		PendingLimits: pendingLimits(a.cfg.MaxPending),
 		Redactor:      redactor, DialPolicy: dialPolicy, Address: a.publicURL(), Processes: peer.Processes{},
-		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Coverage: a.coverage, Defaults: defaults,
+		NudgeAfter: a.cfg.NudgeAfter, People: a.auth, Coverage: a.coverage, Tests: a.tests, Reach: a.notifier, Defaults: defaults,
 		FreezeWriter: a.freezeWriter(), Clock: a.cfg.Clock, Log: a.log,
 	})
 	a.dispatcher = delivery.New(delivery.Config{
 		Store: a.store, Feed: a.feed, Hub: a.hub, DialPolicy: dialPolicy, Address: a.publicURL(), Clock: a.cfg.Clock, Log: a.log,
 	})
-	a.presence = new(stream.Presence)
-	a.notifier = notify.New(notify.Config{
-		Store: a.store, Feed: a.feed, Hub: a.hub, Answers: chatAnswers{a.hub}, Accounts: a.auth, Viewers: a.presence,
-		Guard: guard, Reach: a.reach, Clock: a.cfg.Clock, Log: a.log,
-	})
-	a.query = query.New(query.Config{Store: a.store, Feed: a.feed, People: a.auth, Version: a.cfg.Version, Clock: a.cfg.Clock})
-	a.hub.Reach, a.notifier.Needs = a.notifier, a.query
 	limits, err := safety.OpenLimits(ctx, a.store, a.cfg.FreezeAfter)
 	if err != nil {
 		return err
@@ -183,8 +183,6 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
-	a.tests = testagent.New(testagent.Config{Store: a.store, Feed: a.feed, URL: a.URL(), HubKey: a.store.Identity().Public(), Log: a.log})
-	a.hub.Tests = a.tests
 	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
 		return err
@@ -322,7 +320,7 @@ func (a *App) Run(ctx context.Context) error {
 func (a *App) leaderWorkers() map[string]func(context.Context) error {
 	workers := map[string]func(context.Context) error{
 		"projections": a.sessions.Run, "ratings": a.ratings.Run, "alerts": a.alerts.Run, "automatic freeze": a.safety.Run,
-		"notifications": a.notifier.Run, "search index": a.store.RunIndexer, "retention": a.runRetention, "audit log heads": a.runLedgerHeads,
+		"notifications": func(ctx context.Context) error { return a.notifier.Run(ctx, a.hub) }, "search index": a.store.RunIndexer, "retention": a.runRetention, "audit log heads": a.runLedgerHeads,
 	}
 	if a.traces != nil {
 		workers["traces"] = a.traces.Run

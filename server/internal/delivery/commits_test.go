@@ -50,12 +50,13 @@ func startAskingHub(t *testing.T) *askingHub {
 	log := feed.New(h.store.Head(), 64, 1<<20)
 	h.Hub = hub.New(hub.Config{Store: h.store, Feed: log, DialPolicy: policy, People: accounts})
 	dispatcher := New(Config{Store: h.store, Feed: log, Hub: h.Hub, DialPolicy: policy, ProbeInterval: waitLimit})
-	notifier := notify.New(notify.Config{Store: h.store, Feed: log, Hub: h.Hub, Accounts: accounts, Base: "https://hub.example.com"})
+	notifier := notify.New(notify.Config{Store: h.store, Feed: log, Accounts: accounts, Base: "https://hub.example.com"})
 	ctx, stop := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
-	for _, run := range []func(context.Context) error{h.Run, dispatcher.Run, dispatcher.RunProber, dispatcher.RunLiveness, notifier.Run} {
+	for _, run := range []func(context.Context) error{h.Run, dispatcher.Run, dispatcher.RunProber, dispatcher.RunLiveness} {
 		workers.Go(func() { _ = run(ctx) })
 	}
+	workers.Go(func() { _ = notifier.Run(ctx, h.Hub) })
 	t.Cleanup(func() {
 		stop()
 		workers.Wait()

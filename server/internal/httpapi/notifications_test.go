@@ -22,6 +22,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
 	"github.com/hookback/hookback/server/internal/store"
@@ -41,23 +42,24 @@ func (a withAddresses) Accounts(ctx context.Context) []schema.Person {
 // setupNotifications returns a harness with a notifier. Every account has a mail address.
 func setupNotifications(t *testing.T, change ...func(*auth.Config)) *harness {
 	var notifier *notify.Notifier
+	var h *hub.Hub
 	all := func(c *auth.Config) {
 		for _, fn := range change {
 			fn(c)
 		}
 	}
 	r := setupPeople(t, all, func(cfg *Config) {
-		h := cfg.Hub
+		h = cfg.Hub
 		guard, err := netguard.New(netguard.Config{Allow: []string{"127.0.0.1"}})
 		require.NoError(t, err)
 		notifier = notify.New(notify.Config{
-			Store: h.Store.(store.Store), Feed: h.Feed, Hub: h, Guard: guard, Base: "https://hub.example.com", Accounts: withAddresses{h.People},
+			Store: h.Store.(store.Store), Feed: h.Feed, Guard: guard, Base: "https://hub.example.com", Accounts: withAddresses{h.People},
 		})
 		cfg.Notifier = notifier
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	group.Go(func() { _ = notifier.Run(ctx) })
+	group.Go(func() { _ = notifier.Run(ctx, h) })
 	t.Cleanup(group.Wait)
 	t.Cleanup(stop)
 	return r

@@ -96,7 +96,7 @@ func newMatrix(t *testing.T, locked bool) *matrix {
 	}, func(cfg *Config) { // without its workers, which write to the database
 		cfg.MCP = mcpFunc(stubMCP)
 		cfg.Notifier = notify.New(notify.Config{
-			Store: cfg.Hub.Store.(store.Store), Base: "https://hub.example.com", Guard: guard, Feed: cfg.Hub.Feed, Hub: cfg.Hub, Accounts: cfg.Hub.People,
+			Store: cfg.Hub.Store.(store.Store), Base: "https://hub.example.com", Guard: guard, Feed: cfg.Hub.Feed, Accounts: cfg.Hub.People,
 		})
 	})
 	r.Hub.PendingLimits = hub.PendingLimits{Session: 1 << 20, Owner: 1 << 20, Hub: 1 << 20} // each cell asks

@@ -72,6 +72,9 @@ type Config struct {
 		Observe(requester string, e *store.Event)
 	}
 
+	Tests TestRequests // nil: no event is a test request
+	Reach Reach        // nil: no notifications
+
 	// Defaults complete questions. Nil completes none.
 	Defaults question.Defaults
 
@@ -106,9 +109,7 @@ type Hub struct {
 	newestRule atomic.Int64  // the largest id of an active rule so far; rulesMu serializes changes
 	followed   followedState
 
-	Viewers  Viewers      // open dashboard streams
-	Tests    TestRequests // set before the first request; nil: no event is a test request
-	Reach    Reach        // set before the first request; nil: no notifications
+	Viewers  Viewers // open dashboard streams
 	askBacks question.AskBacks
 	requests *lifeline.Requests
 	frozen   freezeProgress

@@ -239,6 +239,12 @@ func (h *Hub) ResolveRecipients(to *schema.Recipients) ([]string, error) {
 	return h.People.ResolveRecipients(to)
 }
 
+// RespondAs is Respond for the answer of a person in a chat. See chat.Hub.
+func (h *Hub) RespondAs(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) error {
+	_, err := h.Respond(ctx, id, r, Caller{Identity: by})
+	return err
+}
+
 // AbandonListener is Abandon for a listener that has closed. See delivery.Hub.
 func (h *Hub) AbandonListener(ctx context.Context, id schema.EventID, url string) error {
 	return h.Abandon(ctx, id, url, ReasonAgentGone)

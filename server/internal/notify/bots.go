@@ -23,7 +23,7 @@ func hasBot(c *store.Channel) bool {
 // newBot returns the bot of a channel, and the token that must not be used twice.
 func (n *Notifier) newBot(c *store.Channel) (bot *chat.Bot, token string, err error) {
 	config := chat.Config{
-		Channel: c.ID, IsBrief: c.IsBrief, Store: n.Store, Hub: n.Answers, Accounts: n.Accounts, Feed: n.Feed, Codes: n.codes,
+		Channel: c.ID, IsBrief: c.IsBrief, Store: n.Store, Hub: n.hub, Accounts: n.Accounts, Feed: n.Feed, Codes: n.codes,
 		Key: n.Store.Identity().Subkey("chat buttons"), Clock: n.Clock, Log: n.Log,
 	}
 	if c.Kind == slack.Via {

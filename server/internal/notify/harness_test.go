@@ -150,12 +150,6 @@ func (f fakeViewers) IsViewing(person string) bool {
 	return looks
 }
 
-// RespondAs answers at the hub.
-func (h *harness) RespondAs(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) error {
-	_, err := h.hub.Respond(ctx, id, r, hub.Caller{Identity: by})
-	return err
-}
-
 // start runs a hub on the harness's database.
 func (h *harness) start() {
 	db := storetest.Open(h.t, storetest.Options{File: h.db, Clock: h.now, Fast: true})
@@ -166,14 +160,14 @@ func (h *harness) start() {
 	h.hub = hub.New(hub.Config{Store: db, People: h.auth, Feed: log, Clock: h.now})
 	notifier := New(Config{
 		Store: db, Feed: log, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true, Guard: loopbackGuard(h.t),
-		Hub: statusWriter{Hub: h.hub, before: h.onShow}, Accounts: fakeAccounts{h}, Viewers: fakeViewers{h}, timing: h.timing,
-		Answers: h, telegramURL: h.botAPI, slackURL: h.slackAPI,
+		Accounts: fakeAccounts{h}, Viewers: fakeViewers{h}, timing: h.timing,
+		telegramURL: h.botAPI, slackURL: h.slackAPI,
 	})
 	h.Notifier = notifier
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	failed := make(chan error, 1)
-	group.Go(func() { failed <- notifier.Run(ctx) })
+	group.Go(func() { failed <- notifier.Run(ctx, statusWriter{Hub: h.hub, before: h.onShow}) })
 	group.Go(func() { _ = notifier.RunAnnouncements(ctx) })
 	var once sync.Once
 	h.stop = func() {

@@ -35,8 +35,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Hub is the part of the hub that a Notifier calls.
+// Hub is the part of the hub that Run calls. *hub.Hub implements it.
 type Hub interface {
+	chat.Hub
 	// SetNotifications writes the status of notifications to a question.
 	SetNotifications(ctx context.Context, id schema.EventID, list []schema.Notification, counts *schema.NotificationCounts) error
 	// ResolveRecipients returns the names of the people that recipients address.
@@ -55,7 +56,7 @@ type Viewers interface {
 	IsViewing(person string) bool
 }
 
-// Config configures a Notifier. Store, Feed and Hub are required by Run.
+// Config configures a Notifier. Store and Feed are required by Run.
 type Config struct {
 	Store interface {
 		store.Log
@@ -66,9 +67,6 @@ type Config struct {
 		store.Flows
 	}
 	Feed *feed.Feed
-	Hub  Hub
-	// Answers stores the answers from chats; required if a channel has a bot.
-	Answers chat.Hub
 
 	// Reach is the hub's address for links; nil: Base, which is checked by no one.
 	Reach    Reach
@@ -125,6 +123,7 @@ type Notifier struct {
 
 	mu      sync.Mutex
 	runCtx  context.Context          // nil before Run
+	hub     Hub                      // of Run
 	workers map[int64]*channelWorker // channel id → worker; 0: Web Push
 	group   sync.WaitGroup
 	plan    planState
@@ -174,18 +173,18 @@ const outcomeRetry = "retry"
 // schema.Notification.State but queued. "retry" counts failed attempts that are repeated.
 func (n *Notifier) Outcomes() map[string]*atomic.Int64 { return n.outcomes }
 
-// Run plans and sends notifications until ctx ends. When it returns, all its goroutines
-// have ended except library calls that ignore their context. It may be called again. One hub of a
-// database runs it.
-func (n *Notifier) Run(ctx context.Context) error {
+// Run plans and sends notifications until ctx ends. It stores their status and the answers from chats
+// in h. When it returns, all its goroutines have ended except library calls that ignore their context.
+// It may be called again. One hub of a database runs it.
+func (n *Notifier) Run(ctx context.Context, h Hub) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer n.reset()
 	defer n.group.Wait()
 	defer stop()
-	if err := n.start(ctx); err != nil {
+	if err := n.start(ctx, h); err != nil {
 		return ignoreCanceled(ctx, err)
 	}
-	n.group.Go(func() { n.statuses.run(ctx) })
+	n.group.Go(func() { n.statuses.run(ctx, h) })
 	reload := false            // removals of channels may have been missed
 	var retry <-chan time.Time // set by a failure, until it fires
 	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts|feed.Channels|feed.NewAlert, func(b *feed.Batch) error {
@@ -257,7 +256,7 @@ func (n *Notifier) stopRemovedChannels(ctx context.Context) error {
 }
 
 // start releases the leases of the previous run and starts the workers.
-func (n *Notifier) start(ctx context.Context) error {
+func (n *Notifier) start(ctx context.Context, h Hub) error {
 	questions, err := n.Store.ReleaseNotificationLeases(ctx)
 	if err != nil {
 		return err
@@ -266,7 +265,7 @@ func (n *Notifier) start(ctx context.Context) error {
 		n.statuses.markChanged(id) // the previous run may have stopped before it updated the question
 	}
 	n.mu.Lock()
-	n.runCtx = ctx // before the channels are read: a channel that is added later is started by AddChannel
+	n.runCtx, n.hub = ctx, h // before the channels are read: a channel that is added later is started by AddChannel
 	n.mu.Unlock()
 	return n.startChannels(ctx)
 }

@@ -232,7 +232,7 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *ques
 	}
 	if q.status.EscalatedAt > 0 && !before.Escalated {
 		progress.Escalated = true
-		to, err := n.Hub.ResolveRecipients(q.hitl.EscalateTo)
+		to, err := n.hub.ResolveRecipients(q.hitl.EscalateTo)
 		if err != nil {
 			n.Log.Warn("escalation recipients not found", "question", q.ID, "err", err)
 		}

@@ -75,11 +75,11 @@ func (b *statusBatcher) takeDue(now time.Time) (ids []schema.EventID, wait time.
 	return ids, wait
 }
 
-func (b *statusBatcher) run(ctx context.Context) {
+func (b *statusBatcher) run(ctx context.Context, h Hub) {
 	for ctx.Err() == nil {
 		ids, wait := b.takeDue(time.Now())
 		for _, id := range ids {
-			err := b.publish(ctx, id)
+			err := b.publish(ctx, h, id)
 			if err != nil && !errors.Is(err, schema.ErrNotFound) && ctx.Err() == nil {
 				b.notifier.Log.Error("notification status not updated", "question", id, "err", err)
 				b.markChanged(id)
@@ -91,13 +91,13 @@ func (b *statusBatcher) run(ctx context.Context) {
 	}
 }
 
-func (b *statusBatcher) publish(ctx context.Context, id schema.EventID) error {
+func (b *statusBatcher) publish(ctx context.Context, h Hub, id schema.EventID) error {
 	notifications, err := b.notifier.Store.NotificationsOf(ctx, id)
 	if err != nil || len(notifications) == 0 {
 		return err
 	}
 	list, counts := summarize(notifications)
-	return b.notifier.Hub.SetNotifications(ctx, id, list, counts)
+	return h.SetNotifications(ctx, id, list, counts)
 }
 
 // summarize returns the newest notifications, and counts by state if some are left out.
