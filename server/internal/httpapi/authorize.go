@@ -13,7 +13,6 @@ import (
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
-	"github.com/hookback/hookback/server/internal/httpapi/shareapi"
 )
 
 // identityLocal is the key under which requireAccess stores the identity for caller.
@@ -24,8 +23,8 @@ const identityLocal = "who"
 // credentials here, because they are how a caller gets some.
 func (s *Server) requireAccess(r routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		if shareapi.HasSecret(c) && !middleware.IsPageRequest(c) {
-			return shareapi.Gate(c, s.Shares, r.Path)
+		if hasShareSecret(c) && !middleware.IsPageRequest(c) {
+			return s.openShare(c, r.Path)
 		}
 		if r.Access == schema.AccessPublic || middleware.IsPageRequest(c) { // /stream is also a screen of the dashboard
 			return c.Next()

@@ -22,7 +22,6 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
-	"github.com/hookback/hookback/server/internal/httpapi/shareapi"
 	"github.com/hookback/hookback/server/internal/httpapi/telemetry"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
@@ -45,8 +44,7 @@ func (s *Server) handlers() map[string]fiber.Handler {
 		s.notificationHandlers(),
 		s.peopleHandlers(), s.passkeyHandlers(),
 		telemetry.New(s.Hub, caller, s.Metrics.recordTelemetry).Routes(),
-		s.claims.Handlers(identityOf),
-		shareapi.Handlers(s.Shares, identityOf, s.linkTo),
+		s.claimHandlers(), s.shareHandlers(),
 	} {
 		maps.Copy(all, part)
 	}

@@ -1,4 +1,4 @@
-package shareapi
+package httpapi
 
 import (
 	"testing"
