@@ -62,8 +62,8 @@ var events = []Route{
 	{
 		Method: "GET", Path: schema.PathRecent, Access: schema.AccessRead, Summary: "List the newest events",
 		Description: "Returns the newest events, oldest first.",
-		Query:       []Param{{"limit", "1 to 1000, default 300"}, summaryParam},
-		Response:    []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
+		Query:       []Param{{"limit", "1 to 1000, default 300"}, summaryParam}, Ranges: map[string]Range{"limit": {1, schema.MaxPageLimit, schema.RecentLimit}},
+		Response: []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
 	},
 	{
 		Method: "GET", Path: schema.PathEvents, Access: schema.AccessRead, Summary: "List events by filter",
@@ -75,6 +75,7 @@ var events = []Route{
 			{"before", "only ids below this one"}, {"after", "only ids above this one, oldest first; 0 starts at the beginning"},
 			{"limit", "1 to 1000, default 100"}, requestSummaryParam,
 		},
+		Ranges:   map[string]Range{"summary": {Max: 2}},
 		Response: []schema.Event{}, Returns: "the events", Errors: shareErrors, Examples: Examples{Response: []string{"v2.Event[].batch"}},
 	},
 	{
@@ -180,6 +181,7 @@ var events = []Route{
 			{"v", "2 for resumable frames; default 1"}, {"after", "version 2: resume after this seq"}, {"hub", "version 2: the hubId that the seq belongs to"},
 			{"epoch", "version 2: the epoch of the hello before that seq"},
 		},
+		Ranges:  map[string]Range{"after": {0, Unbounded, -1}},
 		Returns: "the dashboard, for a browser that opens the path as a page", Also: map[int]string{101: "the WebSocket", 426: "the request is not a WebSocket handshake"},
 	},
 }

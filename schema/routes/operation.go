@@ -1,6 +1,8 @@
 package routes
 
 import (
+	"time"
+
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
@@ -15,6 +17,7 @@ var past = []Route{
 			{"source_app", "only this application"}, {"person", "only the sessions that this person ran, as reported"}, {"q", "text in the title, application, session id or directory, then in the newest transcript of each session; not case-sensitive"},
 			{"limit", "1 to 200, default 50"}, {"cursor", "next of the previous page"},
 		},
+		Ranges:   map[string]Range{"limit": {1, history.MaxSessions, 50}},
 		Response: history.SessionPage{}, Returns: "a page of sessions",
 	},
 	{
@@ -42,6 +45,7 @@ var past = []Route{
 			{"source_app", "only the calls of this application"}, {"session_id", "with source_app: only the calls of this session"},
 			{"before", "only ids below this one"}, {"after", "only ids above this one"}, {"limit", "1 to 1000, default 100"},
 		},
+		Ranges:   map[string]Range{"before": {Min: 1, Max: Unbounded}, "limit": {1, history.MaxRiskyCalls, schema.RecentLimit}},
 		Response: history.RiskyCalls{}, Returns: "the calls",
 	},
 	{
@@ -142,6 +146,7 @@ var agents = []Route{
 			{"limit", "timeout of the hook in Claude Code's settings, in seconds; default 600"},
 			{"app", "source_app of the events; default: the name of the session's directory"},
 		},
+		Ranges:  map[string]Range{"limit": {1, int64(schema.MaxTimeout / time.Second), 600}},
 		Headers: []Param{{"X-Claude-Entrypoint", "Claude Code's entry point, the value of its variable CLAUDE_CODE_ENTRYPOINT; without it, no dialog of Claude Code counts as open"}},
 		Returns: "the output of the hook; {} means no decision: Claude Code shows its own dialog",
 	},

@@ -18,6 +18,7 @@ var requests = []Route{
 			{"from", "created at or after this time by the hub's clock, Unix ms"}, {"to", "created before this time by the hub's clock, Unix ms"},
 			{"cursor", "next_cursor of the previous page"}, {"limit", "1 to 200, default 50"},
 		},
+		Ranges:   map[string]Range{"limit": {1, inbox.MaxHitlPage, 50}},
 		Response: inbox.HitlPage{}, Returns: "a page of requests",
 	},
 	{
@@ -110,6 +111,7 @@ var rules = []Route{
 		Method: "GET", Path: history.PathAutomatic, Access: schema.AccessRead, Summary: "List automatic answers",
 		Description: "Returns the answers that rules of the hub gave, newest first. A page can be short or empty and still have a next page.",
 		Query:       []Param{{"before", "only ids below this one: next of the previous page"}, {"limit", "1 to 200, default 50"}},
+		Ranges:      map[string]Range{"before": {Min: 1, Max: Unbounded}, "limit": {1, history.MaxAutomatic, 50}},
 		Response:    history.AutomaticPage{}, Returns: "the answers",
 	},
 	{

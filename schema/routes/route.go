@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 )
 
 // Route is one HTTP operation of the hub.
@@ -15,11 +16,12 @@ type Route struct {
 	Summary      string        // a few words
 	Description  string        // at least one sentence
 	Query        []Param
-	Headers      []Param // request headers
-	Request      any     // zero value of the body's type; nil if there is no JSON body
-	Response     any     // zero value of the type of the 200 body; nil if it is no JSON message
-	Returns      string  // what 200 means, or 201
-	Created      bool    // the success status is 201
+	Ranges       map[string]Range // bounds of integer parameters; default: those of their name
+	Headers      []Param          // request headers
+	Request      any              // zero value of the body's type; nil if there is no JSON body
+	Response     any              // zero value of the type of the 200 body; nil if it is no JSON message
+	Returns      string           // what 200 means, or 201
+	Created      bool             // the success status is 201
 	// Also are the statuses besides 200 that are no Problem, with their meaning.
 	Also map[int]string
 	// Errors are the protocol errors of this operation, in addition to those of its class, its
@@ -30,6 +32,27 @@ type Route struct {
 
 // Param is a query parameter or a request header.
 type Param struct{ Name, Description string }
+
+// Range bounds an integer query parameter. Without the parameter, its value is Default.
+type Range struct{ Min, Max, Default int64 }
+
+// Unbounded exceeds every id and every Unix time in milliseconds.
+const Unbounded = 1 << 53
+
+// ranges are the bounds of the integer parameters of these names.
+var ranges = map[string]Range{
+	"after": {Max: Unbounded}, "before": {Max: Unbounded}, "from": {Max: Unbounded}, "to": {Max: Unbounded}, "of": {Max: Unbounded},
+	"cursor": {Min: 1, Max: Unbounded}, "event": {Min: 1, Max: Unbounded}, "limit": {1, schema.MaxPageLimit, 100},
+	"days": {1, history.MaxDays, 14}, "summary": {Max: 1}, "wait": {Max: 60}, "v": {1, 2, 1},
+}
+
+// RangeOf returns the bounds of a query parameter of r. ok is false if it is not an integer.
+func (r *Route) RangeOf(name string) (bounds Range, ok bool) {
+	if bounds, ok = r.Ranges[name]; !ok {
+		bounds, ok = ranges[name]
+	}
+	return bounds, ok
+}
 
 // Examples name the messages of schema/testdata that are examples of a route. By default they are
 // the first ones of the body's type.

@@ -15,7 +15,7 @@ import (
 )
 
 // admit returns the middleware that takes a place for a request of route r.
-func (s *Server) admit(r routes.Route) fiber.Handler {
+func (s *Server) admit(r *routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		identity, _ := c.Locals(identityLocal).(auth.Identity)
 		want := middleware.Place{Class: middleware.OrdinaryPlace, IsStream: r.Path == schema.PathStream && middleware.IsUpgrade(c)}
@@ -40,7 +40,7 @@ func (s *Server) admit(r routes.Route) fiber.Handler {
 }
 
 // waitsForAnswer reports whether a request of route r waits until a person has answered.
-func waitsForAnswer(c *fiber.Ctx, r routes.Route) bool {
+func waitsForAnswer(c *fiber.Ctx, r *routes.Route) bool {
 	switch r.Path {
 	case schema.PathResponse, control.PathWait:
 		wait := c.Query("wait")

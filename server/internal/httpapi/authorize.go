@@ -21,7 +21,7 @@ const identityLocal = "who"
 // requireAccess returns the middleware that authenticates the caller of route r and checks
 // its class. It stores a known identity under identityLocal. Routes of class public read no
 // credentials here, because they are how a caller gets some.
-func (s *Server) requireAccess(r routes.Route) fiber.Handler {
+func (s *Server) requireAccess(r *routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if hasShareSecret(c) && !middleware.IsPageRequest(c) {
 			return s.openShare(c, r.Path)
@@ -44,7 +44,7 @@ func (s *Server) requireAccess(r routes.Route) fiber.Handler {
 }
 
 // authorize checks the class of route r for its caller.
-func (s *Server) authorize(c *fiber.Ctx, r routes.Route, identity auth.Identity) error {
+func (s *Server) authorize(c *fiber.Ctx, r *routes.Route, identity auth.Identity) error {
 	if !identity.IsAuthenticated() && s.needsIdentity(c, r) {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Only programs of the hub's own account on its machine need no credentials. Sign in with a link, or send the header \"Authorization: Bearer TOKEN\"."}
 	}
@@ -63,7 +63,7 @@ func (s *Server) authorize(c *fiber.Ctx, r routes.Route, identity auth.Identity)
 
 // needsIdentity reports whether the caller needs credentials for route r, whatever its class
 // says about local callers.
-func (s *Server) needsIdentity(c *fiber.Ctx, r routes.Route) bool {
+func (s *Server) needsIdentity(c *fiber.Ctx, r *routes.Route) bool {
 	switch {
 	case !s.isLocal(c):
 		return true
@@ -76,7 +76,7 @@ func (s *Server) needsIdentity(c *fiber.Ctx, r routes.Route) bool {
 
 // hasRequestSecret reports whether the request carries the request secret of its question,
 // with which an agent reads the answer or withdraws the question. The hub checks the secret.
-func hasRequestSecret(c *fiber.Ctx, r routes.Route) bool {
+func hasRequestSecret(c *fiber.Ctx, r *routes.Route) bool {
 	switch r.Path {
 	case schema.PathResponse:
 		return c.Get(schema.SecretHeader) != ""
@@ -97,7 +97,7 @@ var appScopedRoutes = []string{
 
 // authorizeRead restricts a token that is bound to applications to their events: single
 // events by id, and appScopedRoutes with source_app.
-func (s *Server) authorizeRead(c *fiber.Ctx, r routes.Route, identity auth.Identity) error {
+func (s *Server) authorizeRead(c *fiber.Ctx, r *routes.Route, identity auth.Identity) error {
 	if len(identity.Apps) == 0 {
 		return nil
 	}

@@ -1,8 +1,9 @@
 // Package httpapi serves the hub over HTTP: the API, the WebSocket /stream and the
 // dashboard's files, all on one port.
 //
-// A handler decodes the request, calls an operation of the hub and encodes the result. A
-// request passes these stages in order:
+// A row of routes.All has the path, the access class, the parameters and the types of a route. Its handler is
+// an operation on the decoded body, in the table of its callers: agents.go, page_*.go, team_*.go, operations.go.
+// A request passes these stages in order:
 //
 //	middleware         connections, bodies within a shared byte budget, security headers, the
 //	                   guard against other sites (DNS rebinding, CSRF, CORS, media types)
@@ -10,10 +11,11 @@
 //	authenticate.go    authentication: cookie, token or proxy header
 //	authorize.go       authorization: the access class of the route
 //	admission.go       takes a place for the request
-//	handlers.go        the handlers
+//	middleware         unknown query parameters and their ranges
+//	handler.go         the only place where bodies are decoded and results encoded
 //	problem.go         the only place where an error of a handler becomes a response
 //
 // Package stream serves the hub's log over WebSockets; stream.go upgrades to one. The GET of
 // a response with wait is a long poll. Package held holds the responses to
-// POST /ask and to HTTP hooks. mcp.go runs the MCP server. Package assets serves the dashboard.
+// POST /ask and to HTTP hooks. Package assets serves the dashboard.
 package httpapi

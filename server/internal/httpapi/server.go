@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -160,6 +161,7 @@ type Server struct {
 	bodies *middleware.BodyLimiter
 
 	requestIDs *requestIDs
+	inflating  chan struct{} // see maxInflating
 
 	// stopping is canceled by Shutdown: streams close and long polls return, and requests other than
 	// health checks are refused.
@@ -181,7 +183,7 @@ func New(cfg Config) *Server {
 		Config: cfg,
 		conns:  middleware.NewConnections(cfg.Places.Idle, cfg.LocalAccounts, cfg.Log),
 		places: middleware.NewPlaces(&cfg.Places, cfg.Metrics.refusals),
-		bodies: middleware.NewBodyLimiter(cfg.BodyBudget), requestIDs: newRequestIDs(),
+		bodies: middleware.NewBodyLimiter(cfg.BodyBudget), requestIDs: newRequestIDs(), inflating: make(chan struct{}, maxInflating),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.closing, s.close = context.WithCancel(context.Background())
@@ -223,24 +225,45 @@ func New(cfg Config) *Server {
 	s.app.Server().Handler = middleware.RejectTwoLengths(s.bodies.Limit(routed))
 	s.app.Use(s.logAccess, s.refuseWhileStopping, middleware.AddSecurityHeaders,
 		middleware.NewOriginGuard(cfg.AllowHosts, cfg.AllowOrigins, cfg.TLS, cfg.Reach).Check)
+	s.addRoutes()
+	s.app.Use(s.admit(&routes.Route{}), s.assets.Serve)
+	cfg.Metrics.registerGauges(s)
+	return s
+}
+
+// handlers returns the handlers by "METHOD path".
+func (s *Server) handlers() map[string]handler {
+	all := map[string]handler{}
+	for _, part := range []map[string]handler{
+		s.agentHandlers(), s.operationHandlers(),
+		s.eventHandlers(), s.requestHandlers(), s.historyHandlers(),
+		s.peopleHandlers(), s.shareHandlers(), s.settingHandlers(), s.notificationHandlers(),
+	} {
+		maps.Copy(all, part)
+	}
+	return all
+}
+
+// addRoutes serves every row of the route table with the handler of its types.
+func (s *Server) addRoutes() {
 	handlers := s.handlers()
 	if len(handlers) != len(routes.All) {
 		panic("httpapi: not every handler has a route")
 	}
-	for _, r := range routes.All {
-		handler := handlers[r.Method+" "+r.Path]
-		if handler == nil {
-			panic("httpapi: no handler of " + r.Method + " " + r.Path)
+	for i := range routes.All {
+		row := &routes.All[i]
+		h := handlers[row.Method+" "+row.Path]
+		if !h.fits(row) {
+			panic("httpapi: no handler with the types of " + row.Method + " " + row.Path)
 		}
-		chain := []fiber.Handler{s.requireAccess(r), s.admit(r), middleware.CheckQuery(r), handler}
-		s.app.Add(r.Method, r.Path, chain...)
-		if r.Method == fiber.MethodGet {
-			s.app.Add(fiber.MethodHead, r.Path, chain...)
+		chain := []fiber.Handler{s.requireAccess(row), s.admit(row), middleware.CheckQuery(row), func(c *fiber.Ctx) error {
+			return h.serve(&request{c.UserContext(), c, row, caller(c)})
+		}}
+		s.app.Add(row.Method, row.Path, chain...)
+		if row.Method == fiber.MethodGet {
+			s.app.Add(fiber.MethodHead, row.Path, chain...)
 		}
 	}
-	s.app.Use(s.admit(routes.Route{}), s.assets.Serve)
-	cfg.Metrics.registerGauges(s)
-	return s
 }
 
 // rejectUnknownMethods answers non-standard methods with a problem document. Fiber would

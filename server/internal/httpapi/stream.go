@@ -16,7 +16,7 @@ import (
 const cursorLocal = "cursor"
 
 // stream returns the handler that upgrades GET /stream to a WebSocket.
-func (s *Server) stream() fiber.Handler {
+func (s *Server) stream() func(*request) error {
 	upgrade := websocket.New(s.startStream, websocket.Config{
 		// Origins is not set: OriginGuard.Check has checked the origin, and a list here would
 		// reject clients that send none.
@@ -28,32 +28,21 @@ func (s *Server) stream() fiber.Handler {
 			}
 		},
 	})
-	return func(c *fiber.Ctx) error {
-		if !middleware.IsUpgrade(c) {
-			if middleware.IsPageRequest(c) {
-				return c.Next()
+	return func(r *request) error {
+		if !middleware.IsUpgrade(r.Ctx) {
+			if middleware.IsPageRequest(r.Ctx) {
+				return r.Next()
 			}
 			return fiber.ErrUpgradeRequired
 		}
 		if s.stopping.Err() != nil {
 			return schema.ErrStopping
 		}
-		from, err := parseCursor(c)
-		if err != nil {
-			return err
-		}
-		c.Locals(cursorLocal, from)
-		return upgrade(c)
+		r.Locals(cursorLocal, stream.Cursor{
+			Version: int(r.number("v")), After: r.number("after"), Hub: r.Query("hub"), Epoch: r.Query("epoch"),
+		})
+		return upgrade(r.Ctx)
 	}
-}
-
-func parseCursor(c *fiber.Ctx) (stream.Cursor, error) {
-	version, err := queryInt(c, "v", bounds{min: 1, max: 2, fallback: 1})
-	if err != nil {
-		return stream.Cursor{}, err
-	}
-	after, err := queryInt(c, "after", bounds{max: unbounded, fallback: -1})
-	return stream.Cursor{Version: int(version), After: after, Hub: c.Query("hub"), Epoch: c.Query("epoch")}, err
 }
 
 // startStream starts a stream on an upgraded connection and returns. The library's Conn

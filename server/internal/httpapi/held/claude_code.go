@@ -16,9 +16,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// DefaultHookTimeout is Claude Code's default hook timeout, in seconds.
-const DefaultHookTimeout = 600
-
 const (
 	// hookTimeoutMargin is how many seconds before that timeout the hub stops waiting.
 	// Claude Code discards a later answer.

@@ -9,49 +9,46 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func (s *Server) shareHandlers() map[string]fiber.Handler {
-	return map[string]fiber.Handler{
-		"GET " + control.PathShares:   s.listShares,
-		"POST " + control.PathShares:  s.createShare,
-		"DELETE " + control.PathShare: s.revokeShare,
-		"GET " + control.PathShared:   s.shared,
+// shareHandlers returns the handlers of the routes of share links and claims.
+func (s *Server) shareHandlers() map[string]handler {
+	return map[string]handler{
+		"GET " + control.PathShares: handle(func(r *request, _ none) ([]control.Share, error) {
+			return s.Shares.List(r, sessionKey(r), r.by.Identity)
+		}),
+		"POST " + control.PathShares: handle(func(r *request, d control.ShareDraft) (control.Share, error) {
+			link, secret, err := s.Shares.Create(r, d, r.by.Identity)
+			link.URL = s.linkTo(r.Ctx, "/shared#"+secret)
+			return link, err
+		}),
+		"DELETE " + control.PathShare: handle(func(r *request, _ none) ([]control.Share, error) {
+			if err := s.Shares.Revoke(r, r.Params("id"), r.by.Identity); err != nil {
+				return nil, err
+			}
+			return s.Shares.List(r, store.SessionKey{}, r.by.Identity)
+		}),
+		"GET " + control.PathShared: handle(s.shared),
+
+		"GET " + control.PathClaims: handle(func(*request, none) (control.ClaimList, error) { return s.claims.List(), nil }),
+		"POST " + control.PathClaim: byID(func(r *request, id schema.EventID, d control.ClaimDraft) (control.ClaimList, error) {
+			err := s.claims.Claim(r, id, d.To, r.by.Identity)
+			return s.claims.List(), err
+		}),
+		"DELETE " + control.PathClaim: byID(func(r *request, id schema.EventID, _ none) (control.ClaimList, error) {
+			err := s.claims.Release(r, id, r.by.Identity)
+			return s.claims.List(), err
+		}),
 	}
 }
 
-func (s *Server) listShares(c *fiber.Ctx) error {
-	return replyJSON(c)(s.Shares.List(c.UserContext(), sessionKey(c), identityOf(c)))
-}
-
-func (s *Server) createShare(c *fiber.Ctx) error {
-	var d control.ShareDraft
-	if err := unmarshal(c.Body(), &d); err != nil {
-		return err
-	}
-	link, secret, err := s.Shares.Create(c.UserContext(), d, identityOf(c))
-	if err != nil {
-		return err
-	}
-	link.URL = s.linkTo(c, "/shared#"+secret)
-	c.Status(fiber.StatusCreated)
-	return replyJSON(c)(link, nil)
-}
-
-func (s *Server) revokeShare(c *fiber.Ctx) error {
-	if err := s.Shares.Revoke(c.UserContext(), c.Params("id"), identityOf(c)); err != nil {
-		return err
-	}
-	return replyJSON(c)(s.Shares.List(c.UserContext(), store.SessionKey{}, identityOf(c)))
-}
-
-func (s *Server) shared(c *fiber.Ctx) error {
-	link, ok := c.Locals(linkLocal).(store.Share)
+func (s *Server) shared(r *request, _ none) (control.SharedSession, error) {
+	link, ok := r.Locals(linkLocal).(store.Share)
 	if !ok {
-		return &schema.HintError{Err: schema.ErrSignIn, Hint: "Open the complete link: its secret follows the #."}
+		return control.SharedSession{}, &schema.HintError{Err: schema.ErrSignIn, Hint: "Open the complete link: its secret follows the #."}
 	}
-	return replyJSON(c)(control.SharedSession{
+	return control.SharedSession{
 		SourceApp: link.Session.App, SessionID: link.Session.Session, Person: link.Person, Transcript: link.Transcript,
 		ExpiresAt: schema.Millis(link.ExpiresAt.UnixMilli()),
-	}, nil)
+	}, nil
 }
 
 // linkLocal is the key under which openShare stores the link of a request.
