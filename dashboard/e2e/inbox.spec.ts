@@ -213,6 +213,44 @@ test.describe('Inbox', () => {
     })
   })
 
+  test('sends an edited number as shown, and refuses one that may mean thousands', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const args = { amount: 500, list: [1.234, 2] }
+    const { id } = await agent.ask(hub, { toolCall: { name: 'set_limit', editable: true, arguments: args } })
+    await openAt(page, hub)
+    await choose(page, id)
+    await page.keyboard.press('e')
+    const approve = detail(page, id).getByRole('button', { name: /^Approve/ })
+    const refuse = async (field: string, text: string, why: string) => {
+      await page.getByLabel(field, { exact: true }).fill(text)
+      await expect(detail(page, id).getByRole('alert')).toContainText(why)
+      await expect(approve).toBeDisabled()
+    }
+    for (const text of ['0x1F4', '1,5', '10.000.000', '1_000', '+5', '.5', 'NaN', '"5"', ''])
+      await refuse('amount', text, 'must be a JSON number')
+    await refuse(
+      'amount',
+      '10.000',
+      'In JSON, 10.000 is 10: the dot is the decimal point. Write 10000 or 10.',
+    )
+    await refuse('amount', '-1.250', 'Write -1250 or -1.25.')
+    await refuse('amount', '1.234', 'Write 1234 or 1.2340.')
+    await page.getByLabel('amount', { exact: true }).fill('1e3')
+    await refuse('list', '[1.234, 2.000]', 'In JSON, 2.000 is 2')
+    await page.getByLabel('list', { exact: true }).fill('[1.234, 9007199254740993]')
+    const changes = page.getByLabel('What changed')
+    await expect(changes.first().locator('ins')).toHaveText('1e3')
+    await expect(changes.last().locator('ins')).toHaveText('9007199254740993')
+    const sent = page.waitForRequest('**/respond')
+    await page.getByRole('button', { name: 'Approve with 2 edits' }).click()
+    expect((await sent).postData()).toContain(
+      '"modifiedArguments":{"amount":1e3,"list":[1.234,9007199254740993]}',
+    )
+  })
+
   test('answers several questions together', async ({ page, hub, agent }) => {
     const { id, answer } = await agent.ask(hub, {
       type: 'question',

@@ -168,6 +168,43 @@ test.describe('Request detail', () => {
     expect(cut).toBe(0)
   })
 
+  test('shows, copies and sends numbers as the agent wrote them', async ({ page, hub, context }) => {
+    const numbers = { to: '12345678901234567890', cents: '9007199254740993', limit: '1e400', rate: '5.0' }
+    const deep = '"deep":{"share":0.12345678901234567891,"none":-0},"text":"a \\\\\\" 1e400"'
+    const args = `{${Object.entries(numbers)
+      .map(([name, number]) => `"${name}":${number}`)
+      .join()},${deep},"note":"a"}`
+    const ask = `{"type":"permission","question":"Pay?","toolCall":{"name":"set_limit","editable":true,"arguments":${args}}}`
+    const posted = await fetch(hub.url + '/events', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: `{"source_app":"bank","session_id":"s","hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":${ask}}`,
+    })
+    const { id } = (await posted.json()) as { id: number }
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    for (const reload of [false, true]) {
+      if (reload) await page.reload()
+      else await openAt(page, hub)
+      await choose(page, id)
+      const call = detail(page, id).getByRole('region', { name: 'What will happen' })
+      for (const number of Object.values(numbers))
+        await expect(call.locator('dd.number').getByText(number, { exact: true })).toBeVisible()
+      await call.getByText('Raw JSON').click()
+      for (const number of [...Object.values(numbers), '0.12345678901234567891', '-0'])
+        await expect(call.locator('.raw')).toContainText(`: ${number}`)
+      await call.getByRole('button', { name: /Copy/ }).first().click()
+      const copied = await page.evaluate(() => navigator.clipboard.readText())
+      expect(copied.replaceAll(/\n\s*/g, '').replaceAll('": ', '":')).toBe(args)
+    }
+    await page.keyboard.press('e')
+    await page.getByLabel('note', { exact: true }).fill('b')
+    const sent = page.waitForRequest('**/respond')
+    await page.getByRole('button', { name: 'Approve with 1 edit' }).click()
+    expect((await sent).postData()).toContain(`"modifiedArguments":${args.replace('"a"}', '"b"}')}`)
+    const response = async () => (await fetch(`${hub.url}/events/${id}`)).text()
+    await expect.poll(response).toContain(args.replace('"a"}', '"b"}'))
+  })
+
   test('keeps the call and the decision buttons visible while editing', async ({ page, hub, agent }) => {
     const args = { a: 'one\ntwo\nthree', b: 'x\n'.repeat(20), c: 'z\n'.repeat(20), d: 1 }
     const { id } = await agent.ask(hub, { toolCall: { name: 'mcp__make', editable: true, arguments: args } })

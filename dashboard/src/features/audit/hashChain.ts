@@ -1,3 +1,4 @@
+import { isNumber } from '../../lib/api/exactJson'
 import type { LedgerEntry } from '../../lib/api/schema'
 import { actions, cancellations, outcomes, text } from './text'
 
@@ -79,7 +80,7 @@ const firstValue = (data: Data, ...names: string[]): string => {
   for (const name of names) {
     const value = data[name]
     if (typeof value === 'string' && value) return value
-    if (typeof value === 'number') return String(value)
+    if (isNumber(value)) return String(value)
   }
   return ''
 }

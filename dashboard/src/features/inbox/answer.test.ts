@@ -11,16 +11,7 @@ import type {
   FormQuestion,
   Status,
 } from '../../lib/api/types'
-import {
-  answersTo,
-  answerTo,
-  Draft,
-  editedArguments,
-  editFields,
-  hasRedacted,
-  safeKey,
-  editBlocker,
-} from './draft.svelte'
+import { answersTo, answerTo, Draft, editedArguments, editFields, hasRedacted, safeKey } from './draft.svelte'
 import { describeSuggestion } from './suggestion'
 import { earlierCallsText } from './earlierCalls'
 import { deliveryProgress, ranWithoutApproval } from '../../lib/format/deliverySteps'
@@ -304,10 +295,9 @@ describe('Edited arguments', () => {
     })
   })
 
-  it('without a change in value are not an edit', () => {
-    expect(editFields(args, slots({ env: '{ "A": "1" }', timeout: '5.0' })).filter((f) => f.changed)).toEqual(
-      [],
-    )
+  it('without a change in what is sent are not an edit', () => {
+    const fields = editFields(args, slots({ env: '{ "A": "1" }', timeout: ' 5 ' }))
+    expect(fields.filter((f) => f.changed)).toEqual([])
   })
 
   it('report invalid JSON and invalid numbers', () => {
@@ -315,9 +305,7 @@ describe('Edited arguments', () => {
     expect(fields.filter((f) => f.error).map((f) => f.name)).toEqual(['timeout', 'env'])
   })
 
-  it('are rejected if the browser would change a number', () => {
-    expect(editBlocker({ id: 2 ** 60 })).toContain('too large')
-    expect(editBlocker(args)).toBeUndefined()
+  it('that were redacted are found', () => {
     expect(hasRedacted({ a: { b: 'x [redacted:token]' } })).toBe(true)
   })
 })

@@ -1,3 +1,4 @@
+import { isObject, toJson } from '../../lib/api/exactJson'
 import type { Json, JsonObject } from '../../lib/api/types'
 
 /** One changed argument. */
@@ -7,10 +8,8 @@ export interface ArgumentChange {
   after: string
 }
 
-const isObject = (v: unknown): v is JsonObject => v !== null && typeof v === 'object' && !Array.isArray(v)
-
 const textOf = (v: Json | undefined): string =>
-  v === undefined ? '' : typeof v === 'string' ? v : JSON.stringify(v, null, 2)
+  v === undefined ? '' : typeof v === 'string' ? v : toJson(v, 2)
 
 /** The changed arguments in the order of the original call, new ones last. */
 export function argumentChanges(before: unknown, after: unknown): ArgumentChange[] {

@@ -1,7 +1,7 @@
 import { requiresVotes, type Request } from '../../lib/stream/requests'
 import type { Response } from '../../lib/api/types'
 import type { Binding } from '../../lib/keys/shortcuts'
-import { editBlocker, type Draft } from './draft.svelte'
+import type { Draft } from './draft.svelte'
 import { inboxText } from './text'
 import { lazyInboxText } from './lazyText'
 
@@ -33,7 +33,7 @@ export function cardActions(
   }
   const actions: CardAction[] = []
   const { toolCall } = question
-  if (toolCall?.editable === true && !limited && !editBlocker(toolCall.arguments)) {
+  if (toolCall?.editable === true && !limited) {
     if (form.panel === 'edit')
       actions.push({ label: lazyInboxText.card.discardEdits, keys: 'e', run: discardEdits })
     else actions.push({ label: inboxText.edit, keys: 'e', run: open('edit') })

@@ -1,4 +1,5 @@
 import type { HumanInTheLoop, Json, JsonObject, FormQuestion, Response } from '../../lib/api/types'
+import { isNumber, isObject, numbersIn, parseJson, toJson } from '../../lib/api/exactJson'
 import { inboxText } from './text'
 
 /** The open form of a request. */
@@ -121,7 +122,7 @@ export function draftText(question: HumanInTheLoop, form: DraftState): string {
   const args = editableArguments(question)
   if (args)
     for (const field of editFields(args, form.fields))
-      if (field.changed) lines.push(`${field.name}: ${field.text}`)
+      if (field.changed) lines.push(`${field.name}: ${field.after}`)
   return lines.filter((line) => line.trim() !== '').join('\n')
 }
 
@@ -130,7 +131,10 @@ export interface Field {
   name: string
   kind: 'text' | 'number' | 'switch' | 'json'
   before: string
+  /** The text in the form. */
   text: string
+  /** The text of the value that is sent; the diff compares it with the one before. */
+  after: string
   changed: boolean
   error?: string
   value: Json
@@ -138,61 +142,61 @@ export interface Field {
 
 const kindOf = (v: Json): Field['kind'] => {
   if (typeof v === 'string') return 'text'
-  if (typeof v === 'number') return 'number'
+  if (isNumber(v)) return 'number'
   return typeof v === 'boolean' ? 'switch' : 'json'
 }
 
 /** The form fields of the arguments; each keeps its JSON type. */
 export function editFields(args: JsonObject, edits: Record<string, string>): Field[] {
   return Object.entries(args).map(([name, was]): Field => {
-    const kind = kindOf(was)
-    const before = kind === 'text' ? String(was) : JSON.stringify(was, null, kind === 'json' ? 2 : 0)
+    const before = typeof was === 'string' ? was : toJson(was, 2)
     const text = edits[safeKey(name)] ?? before
-    const field: Field = { name, kind, before, text, changed: false, value: was }
-    if (text === before) return field
-    return { ...field, ...parseField(kind, text, was) }
+    const field: Field = {
+      name,
+      kind: kindOf(was),
+      before,
+      text,
+      after: text,
+      changed: text !== before,
+      value: was,
+    }
+    return field.changed ? { ...field, ...parseField(field) } : field
   })
 }
 
-function parseField(
-  kind: Field['kind'],
-  text: string,
-  was: Json,
-): Pick<Field, 'changed' | 'value' | 'error'> {
-  if (kind === 'text') return { changed: true, value: text }
-  if (kind === 'switch') return { changed: true, value: text === 'true' }
-  if (kind === 'number') {
-    const value = Number(text)
-    if (text.trim() === '' || !Number.isFinite(value))
-      return { changed: true, value: was, error: inboxText.edits.mustBeNumber }
-    return { changed: value !== was, value }
-  }
+function parseField({ kind, text, before }: Field): Partial<Field> {
+  if (kind === 'text') return { value: text }
+  let value: Json
   try {
-    const value = JSON.parse(text) as Json
-    return { changed: JSON.stringify(value) !== JSON.stringify(was), value }
+    value = parseJson(text) as Json
   } catch (error) {
-    return { changed: true, value: was, error: inboxText.edits.notJson((error as Error).message) }
+    const { mustBeNumber, notJson } = inboxText.edits
+    return { error: kind === 'number' ? mustBeNumber : notJson((error as Error).message) }
   }
+  if (kind === 'number' && !isNumber(value)) return { error: inboxText.edits.mustBeNumber }
+  const grouped = groupedNumber(text, before)
+  if (grouped) return { error: inboxText.edits.grouped(grouped, decimalOf(grouped)) }
+  const after = toJson(value, 2)
+  return { value, after, changed: after !== before }
 }
+
+/** A new number with a dot and three digits. Many people read it as thousands; JSON reads a decimal. */
+function groupedNumber(text: string, before: string): string | undefined {
+  const known = new Set(Array.from(numbersIn(before), String))
+  return Array.from(numbersIn(text), String).find((n) => /^-?[1-9]\d{0,2}\.\d{3}$/.test(n) && !known.has(n))
+}
+
+/** The decimal in a form that nobody reads as thousands. */
+const decimalOf = (n: string) => (n.endsWith('0') ? String(Number(n)) : n + '0')
 
 /** The arguments object with the edits applied. */
 export const editedArguments = (fields: Field[]): JsonObject =>
   Object.fromEntries(fields.map((f) => [f.name, f.value]))
 
-/** Why the arguments cannot be edited in a browser; undefined if they can. */
-export function editBlocker(args: Json | undefined): string | undefined {
-  const unsafe = (v: Json): boolean => {
-    if (typeof v === 'number') return Number.isInteger(v) && !Number.isSafeInteger(v)
-    return v !== null && typeof v === 'object' && Object.values(v).some(unsafe)
-  }
-  return args !== undefined && unsafe(args) ? inboxText.edits.unsafeNumber : undefined
-}
-
-/** The arguments a person may edit; undefined if the agent or the browser does not allow it. */
+/** The arguments a person may edit; undefined if the agent does not allow it. */
 export function editableArguments(q: HumanInTheLoop): JsonObject | undefined {
   const args = q.toolCall?.arguments
-  const isObject = typeof args === 'object' && args !== null && !Array.isArray(args)
-  return q.toolCall?.editable === true && isObject && !editBlocker(args) ? args : undefined
+  return q.toolCall?.editable === true && isObject(args) ? args : undefined
 }
 
 /** Whether the arguments contain the hub's placeholder for a redacted secret. */

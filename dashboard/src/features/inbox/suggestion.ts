@@ -1,3 +1,4 @@
+import { toJson } from '../../lib/api/exactJson'
 import type { Json } from '../../lib/api/types'
 import { lazyInboxText } from './lazyText'
 
@@ -27,7 +28,7 @@ const named = <T>(names: Record<string, T>, name: string): T | undefined =>
  */
 export function describeSuggestion(offer: unknown): SuggestionText {
   const suggestion = offer as Json
-  const raw = { verb: copy.remember, patterns: [JSON.stringify(suggestion)], scope: '' }
+  const raw = { verb: copy.remember, patterns: [toJson(suggestion)], scope: '' }
   if (typeof suggestion === 'string') return { verb: copy.allow, patterns: [suggestion], scope: '' }
   if (suggestion === null || typeof suggestion !== 'object' || Array.isArray(suggestion)) return raw
   const { type, behavior, destination, rules, directories, mode, tool, pattern } = suggestion
@@ -61,7 +62,7 @@ export function describeSuggestion(offer: unknown): SuggestionText {
 function ruleText(rule: Json): string {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return String(rule)
   const { toolName, ruleContent } = rule
-  if (typeof toolName !== 'string') return JSON.stringify(rule)
+  if (typeof toolName !== 'string') return toJson(rule)
   return ruleContent === undefined || ruleContent === null
     ? copy.everyCall(toolName)
     : `${toolName}(${String(ruleContent)})`

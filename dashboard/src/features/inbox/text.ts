@@ -160,10 +160,10 @@ export const inboxText = {
   reason: { required: '· required' },
 
   edits: {
-    mustBeNumber: 'This must be a number.',
+    mustBeNumber: 'This must be a JSON number, such as 10000 or 0.5.',
+    grouped: (text: string, decimal: string) =>
+      `In JSON, ${text} is ${String(Number(text))}: the dot is the decimal point. Write ${text.replace('.', '')} or ${decimal}.`,
     notJson: (why: string) => `This is not valid JSON: ${why}`,
-    unsafeNumber:
-      'An argument contains a number too large for a browser to keep exactly. Approve or deny the call unchanged.',
   },
 
   undoBanner: {

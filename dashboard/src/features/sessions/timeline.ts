@@ -1,3 +1,4 @@
+import { isNumber } from '../../lib/api/exactJson'
 import {
   receivedAt,
   isPrompt,
@@ -392,7 +393,7 @@ export class Session {
   /** Adds a call whose start was not reported. */
   private addCallWithoutStart(e: Event, at: number, state: State): void {
     const reported = e.payload.duration_ms
-    const took = typeof reported === 'number' && reported > 0 ? reported : 0
+    const took = isNumber(reported) && reported > 0 ? Number(reported) : 0
     const start = Math.max(at - took, this.start)
     const lane = this.laneFor(e, at)
     const bar = this.addBar({

@@ -1,3 +1,4 @@
+import { parseJson, toJson } from './exactJson'
 import { KEY_HEADER, notifyRefused, signInKey } from './signInKey'
 import type {
   Confirmation,
@@ -80,7 +81,7 @@ export async function call<T>(path: string, init?: RequestInit): Promise<T> {
 /** Reads a body. A connection that ends meanwhile is a hub that can't be reached. */
 async function readBody<T>(answer: globalThis.Response): Promise<T> {
   try {
-    return (await answer.json()) as T
+    return parseJson(await answer.text()) as T
   } catch (error) {
     if (error instanceof SyntaxError) throw error // the hub's fault
     throw new ApiError(unreachable)
@@ -101,7 +102,7 @@ async function readProblem(answer: globalThis.Response): Promise<Problem> {
 
 export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const headers = { 'Content-Type': 'application/json' }
-  return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) })
+  return call<T>(path, { method: 'POST', headers, body: toJson(body), ...(signal && { signal }) })
 }
 
 /** The request to create a token. */

@@ -1,3 +1,4 @@
+import { isNumber, isObject } from '../api/exactJson'
 import { firstText } from '../stream/eventView'
 import type { CallView } from '../api/schema'
 import type { Event, Json, JsonObject } from '../api/types'
@@ -40,9 +41,6 @@ export type ChangeSource =
   | { kind: 'texts'; file?: string; before: string; after: string; at: string; note?: string }
   | { kind: 'unified'; text: string; at?: string }
   | { kind: 'patch'; text: string; at: string }
-
-const isObject = (v: Json | undefined): v is JsonObject =>
-  v !== null && typeof v === 'object' && !Array.isArray(v)
 
 const text = (v: Json | undefined): string | undefined => (typeof v === 'string' ? v : undefined)
 
@@ -180,7 +178,7 @@ function readEdits(preview: CallPreview, args: JsonObject, view: CallView): stri
 
 /** Describes a notebook edit, which does not contain the old source of the cell. */
 function cellNote(args: JsonObject): string {
-  const cell = text(args.cell_id) ?? (typeof args.cell_number === 'number' ? String(args.cell_number) : '')
+  const cell = text(args.cell_id) ?? (isNumber(args.cell_number) ? String(args.cell_number) : '')
   const mode = text(args.edit_mode) ?? 'replace'
   return requestText.call.cell(mode, cell)
 }

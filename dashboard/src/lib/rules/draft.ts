@@ -1,3 +1,4 @@
+import { isNumber, parseNumber } from '../api/exactJson'
 import { callPreview, pointerOf } from '../format/callPreview'
 import type { Request } from '../stream/requests'
 import type { CallView, Condition } from '../api/schema'
@@ -79,8 +80,7 @@ export function listArguments(args: Json | undefined, prefix = ''): [string, str
   if (args === null || typeof args !== 'object' || Array.isArray(args)) return []
   return Object.entries(args).flatMap(([name, value]): [string, string | number | boolean][] => {
     const path = prefix + name
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      return [[path, value]]
+    if (typeof value === 'string' || isNumber(value) || typeof value === 'boolean') return [[path, value]]
     return prefix === '' ? listArguments(value, path + '.') : []
   })
 }
@@ -105,8 +105,7 @@ function suggestCondition(
   isCommand: boolean,
 ): ConditionDraft {
   const here = String(value)
-  if (typeof value === 'number')
-    return { argument, is: 'at_most', value: here, kind: 'number', on: false, here }
+  if (isNumber(value)) return { argument, is: 'at_most', value: here, kind: 'number', on: false, here }
   if (typeof value === 'boolean')
     return { argument, is: 'equals', value: here, kind: 'flag', on: false, here }
   const text = (is: Comparison, wanted: string, on: boolean): ConditionDraft => ({
@@ -165,7 +164,7 @@ export const isCommandClause = (clause: ConditionDraft) => clause.isCommand || c
 /** Why a condition is incomplete; undefined if it is valid. */
 export function validateCondition({ argument, kind, value }: ConditionDraft): string | undefined {
   if (!argument.trim()) return copy.mustNameArgument
-  if (kind === 'number' && (value.trim() === '' || !Number.isFinite(Number(value)))) return copy.mustBeNumber
+  if (kind === 'number' && parseNumber(value) === undefined) return copy.mustBeNumber
   return kind === 'text' && value === '' ? copy.mustNotBeEmpty : undefined
 }
 
@@ -177,7 +176,7 @@ export function checkedConditions(clauses: readonly ConditionDraft[]): Condition
 
 /** The value that a condition compares with. */
 export const operandOf = ({ kind, value }: ConditionDraft): string | number | boolean =>
-  kind === 'number' ? Number(value) : kind === 'flag' ? value === 'true' : value
+  kind === 'number' ? (parseNumber(value) ?? NaN) : kind === 'flag' ? value === 'true' : value
 
 const conditionOf = (clause: ConditionDraft): Condition => ({
   argument: clause.argument,

@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from '../api/types'
+import { isNumber, isObject, parseJson, toJson } from '../api/exactJson'
+import type { Json } from '../api/types'
 import { escapeInvisible } from '../format/invisibleChars'
 import {
   checkedConditions,
@@ -40,16 +41,13 @@ const tail = ({ risk, reason }: FileRule) => ({ ...(risk && { risk }), ...(reaso
 
 const optionNames = ({ options = '' }: ConditionDraft) => options.split(/[\s,]+/).filter(Boolean)
 
-const isObject = (v: Json | undefined): v is JsonObject =>
-  v !== null && typeof v === 'object' && !Array.isArray(v)
-
 /** The entries of the form for a rule of hookback.json; undefined if the text is none. */
 export function parseFileRule(
   text: string,
 ): Pick<RuleFormState, 'target' | 'then' | 'scope' | 'tool' | 'clauses' | 'reason' | 'risk'> | undefined {
   let rule: Json
   try {
-    rule = JSON.parse(text) as Json
+    rule = parseJson(text) as Json
   } catch {
     return undefined
   }
@@ -72,8 +70,8 @@ export function parseFileRule(
 function readTests(argument: string, tests: Json): ConditionDraft[] {
   if (!isObject(tests)) return []
   return Object.entries(tests).flatMap(([is, value]): ConditionDraft[] => {
-    if (is === 'option' || value === null || typeof value === 'object') return []
-    const kind = typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'flag' : 'text'
+    if (is === 'option' || value === null || Array.isArray(value) || isObject(value)) return []
+    const kind = isNumber(value) ? 'number' : typeof value === 'boolean' ? 'flag' : 'text'
     const options = is === 'runs' && Array.isArray(tests.option) ? tests.option.join(', ') : undefined
     const shared = { argument, is: is as FileComparison, value: String(value), kind, on: true } as const
     return [{ ...shared, here: '', added: true, ...(options !== undefined && { options }) }]
@@ -117,7 +115,7 @@ export function setTarget(c: RuleFormState, target: RuleTarget): void {
 }
 
 /** The rule as JSON on one line. Characters that can't be seen are escaped. */
-export const ruleJson = (rule: FileRule): string => escapeInvisible(JSON.stringify(rule))
+export const ruleJson = (rule: FileRule): string => escapeInvisible(toJson(rule))
 
 const shellQuote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 

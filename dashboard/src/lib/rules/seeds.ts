@@ -1,3 +1,4 @@
+import { isNumber } from '../api/exactJson'
 import { callPreview, type CallPreview } from '../format/callPreview'
 import { parse, type Term } from '../stream/filter'
 import type { Request } from '../stream/requests'
@@ -64,7 +65,7 @@ export function seedFromRule(rule: Rule): RuleSeed | undefined {
   form.tool = rule.tool
   form.scope = rule.when?.length ? 'when' : 'tool'
   form.clauses = (rule.when ?? []).map(({ argument, is, value }): ConditionDraft => {
-    const kind = typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'flag' : 'text'
+    const kind = isNumber(value) ? 'number' : typeof value === 'boolean' ? 'flag' : 'text'
     return { argument, is, value: String(value), kind, on: true, here: '', added: true }
   })
   form.app = rule.source_app ?? ''

@@ -1,3 +1,4 @@
+import { isNumber } from '../api/exactJson'
 import type { Entry } from './eventView'
 
 const KEPT = 5000
@@ -56,7 +57,7 @@ export class CallPairs {
       const answered = question.event.humanInTheLoopStatus?.respondedAt
       if (answered === undefined || answered > post.at) {
         const said = post.event.payload.duration_ms
-        return typeof said === 'number' && said >= 0 ? said : undefined
+        return isNumber(said) && said >= 0 ? Number(said) : undefined
       }
       parked += Math.max(0, answered - Math.max(question.at, reached))
       reached = Math.max(reached, answered)

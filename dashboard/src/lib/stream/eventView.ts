@@ -1,3 +1,4 @@
+import { isNumber } from '../api/exactJson'
 import { uidTime } from '../format/clock'
 import { fold, toolOf } from './eventText'
 import type { Event, Json } from '../api/types'
@@ -89,7 +90,7 @@ const MAX_TEXT = 8000
 
 function collect(value: Json | undefined, into: string[], budget: number): number {
   if (budget <= 0 || value === undefined || value === null) return budget
-  if (typeof value === 'object') {
+  if (typeof value === 'object' && !isNumber(value)) {
     for (const inner of Object.values(value)) budget = collect(inner, into, budget)
     return budget
   }

@@ -1,3 +1,4 @@
+import { isNumber } from '../api/exactJson'
 import type { Event, Json } from '../api/types'
 import { fold, toolOf } from './eventText'
 import { ratedKeys, ratingOf } from './ratings'
@@ -186,7 +187,9 @@ export const fields: Record<string, (e: Event) => unknown> = {
 /** Flattens a value: a list or an object matches if anything inside does. */
 function scalars(value: Json | undefined): string[] {
   if (value === undefined || value === null) return []
-  return typeof value === 'object' ? Object.values(value).flatMap(scalars) : [String(value)]
+  return typeof value === 'object' && !isNumber(value)
+    ? Object.values(value).flatMap(scalars)
+    : [String(value)]
 }
 
 const names = new Map<string, string>() // member name → folded name

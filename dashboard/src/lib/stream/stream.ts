@@ -1,3 +1,4 @@
+import { parseJson } from '../api/exactJson'
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
 import type { Alert, Claim, Freeze, MessagesChanged, RiskyCall, Rule } from '../api/schema'
 
@@ -205,7 +206,7 @@ export class Stream {
   }
 
   private receive(text: string): void {
-    const message = JSON.parse(text) as Frame | Frame[]
+    const message = parseJson(text) as Frame | Frame[]
     const frames: Frame[] = []
     for (const frame of Array.isArray(message) ? message : [message]) {
       if (frame.type === 'hello') this.handleHello(frame.data as Hello)

@@ -1,3 +1,4 @@
+import { isNumber, isObject, parseJson, toJson } from '../api/exactJson'
 import type { Tokens } from '../api/schema'
 import type { Json, JsonObject } from '../api/types'
 
@@ -45,10 +46,8 @@ export interface Conversation {
   usage?: Tokens
 }
 
-const isObject = (v: Json | undefined): v is JsonObject =>
-  v !== null && typeof v === 'object' && !Array.isArray(v)
 const str = (v: Json | undefined): string => (typeof v === 'string' ? v : '')
-const num = (v: Json | undefined): number => (typeof v === 'number' && v >= 0 ? v : 0)
+const num = (v: Json | undefined): number => (isNumber(v) && v >= 0 ? Number(v) : 0)
 
 /** The lines of a chat, which is a list, an object that contains one, or JSON Lines. */
 function linesOf(chat: Json): Json[] {
@@ -66,7 +65,7 @@ function linesOf(chat: Json): Json[] {
     .filter((line) => line.trim() !== '')
     .map((line) => {
       try {
-        return JSON.parse(line) as Json
+        return parseJson(line) as Json
       } catch {
         return line
       }
@@ -88,7 +87,7 @@ const roles: Record<string, Role> = {
 
 function timeOf(line: JsonObject): number | undefined {
   const said = line.timestamp ?? line.created_at ?? line.time
-  if (typeof said === 'number') return said < 1e11 ? said * 1000 : said
+  if (isNumber(said)) return said < 1e11 ? said * 1000 : Number(said)
   const at = typeof said === 'string' ? Date.parse(said) : NaN
   return Number.isNaN(at) ? undefined : at
 }
@@ -131,7 +130,7 @@ function resultOf(content: Json | undefined, failed: boolean): Result {
       return ''
     }
     if (isObject(value) && typeof value.text === 'string') return value.text
-    return JSON.stringify(value, null, 2)
+    return toJson(value, 2)
   }
   return { text: textOf(content), images, failed }
 }
@@ -139,7 +138,7 @@ function resultOf(content: Json | undefined, failed: boolean): Result {
 function argumentsOf(text: Json | undefined): Json {
   if (typeof text !== 'string') return text ?? {}
   try {
-    return JSON.parse(text) as Json
+    return parseJson(text) as Json
   } catch {
     return text
   }
@@ -313,13 +312,13 @@ function wordsOf(part: Part): string {
     case 'thinking':
       return part.text
     case 'call':
-      return `${part.name}\n${JSON.stringify(part.input)}\n${part.result?.text ?? ''}`
+      return `${part.name}\n${toJson(part.input)}\n${part.result?.text ?? ''}`
     case 'result':
       return part.result.text
     case 'image':
       return part.image.type
     case 'unknown':
-      return JSON.stringify(part.value)
+      return toJson(part.value)
   }
 }
 
