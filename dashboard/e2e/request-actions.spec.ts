@@ -124,18 +124,56 @@ test.describe('Request actions', () => {
     expect((await first.answer).permission).toBe(false)
   })
 
-  test('open an undo window for single answers if the setting asks for it', async ({ page, hub, agent }) => {
+  test('hold an approval of a call that may change something, and send everything else at once', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const deploy = await agent.ask(hub, { question: 'Deploy?', ...bash('make deploy') })
+    const list = await agent.ask(hub, {
+      question: 'List?',
+      context: { cwd: '/srv/shop' },
+      ...bash('ls -l'),
+    })
+    const sent: number[] = []
+    await page.route('**/respond', (route) => {
+      const answer = route.request().postDataJSON() as { holdMs?: number }
+      sent.push(answer.holdMs ?? 0)
+      // The longest window: a slow machine can still undo it.
+      return route.continue({ postData: JSON.stringify({ ...answer, holdMs: answer.holdMs && 30_000 }) })
+    })
+    const undo = page.getByTestId('undo')
+    await openAt(page, hub)
+    await page.keyboard.press('z')
+    await choose(page, deploy.id)
+    await expect(undo).toHaveCount(0)
+    await page.keyboard.press('a')
+    await expect(undo.locator('.time-left')).toBeAttached()
+    await choose(page, deploy.id)
+    await expect(detail(page, deploy.id).getByTestId('undo-banner')).toContainText(
+      /Sent to the agent in \d+ s/,
+    )
+    await page.keyboard.press('z')
+    await expect(detail(page, deploy.id).getByRole('button', { name: /Approve/ })).toBeVisible()
+    await choose(page, deploy.id)
+    await page.keyboard.press('Shift+D')
+    expect((await deploy.answer).permission).toBe(false)
+    await page.keyboard.press('z')
+    await expect(undo).toHaveText('Already sent')
+    await choose(page, list.id)
+    await page.keyboard.press('a')
+    expect((await list.answer).permission).toBe(true)
+    expect(sent).toEqual([2000, 0, 0])
+  })
+
+  test('send an approval at once if the setting says so', async ({ page, hub, agent }) => {
     const { id, answer } = await agent.ask(hub, { question: 'Deploy?' })
-    await page.addInitScript(() => localStorage.setItem('hookback.settings', JSON.stringify({ undo: 5 })))
-    await holdLonger(page, '**/respond')
+    await page.addInitScript(() => localStorage.setItem('hookback.settings', JSON.stringify({ undo: 0 })))
     await openAt(page, hub)
     await choose(page, id)
-    await page.keyboard.press('Shift+D')
-    await expect(detail(page, id).getByTestId('undo-banner')).toContainText(/Sent to the agent in \d+ s/)
-    await page.keyboard.press('z')
-    await expect(detail(page, id).getByRole('button', { name: /Approve/ })).toBeVisible()
-    await choose(page, id)
+    const sent = page.waitForRequest('**/respond')
     await page.keyboard.press('a')
+    expect((await sent).postDataJSON()).not.toHaveProperty('holdMs')
     expect((await answer).permission).toBe(true)
   })
 

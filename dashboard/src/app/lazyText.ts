@@ -73,7 +73,7 @@ export const lazyAppText = {
       },
       approvals: {
         'Confirm risky requests': 'press and hold twice',
-        'Time to undo an answer': 'delay take back',
+        'Time to undo an approval': 'delay take back',
       },
       keyboard: {
         'Single-key shortcuts': 'turn off disable keys hotkeys keyboard',

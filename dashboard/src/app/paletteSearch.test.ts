@@ -72,7 +72,7 @@ describe('Palette', () => {
     ['stuck', 'New alert'],
     ['shortcuts', 'Show the shortcuts of this screen · help'],
     ['hotkeys', 'Single-key shortcuts · Keyboard'],
-    ['undo', 'Time to undo an answer · Approvals'],
+    ['undo', 'Time to undo an approval · Approvals'],
     ['quiet hours', 'Quiet hours · Browser'],
     ['public address', 'Public address · Hub'],
     ['spending', 'Automatic freezes · Hub'],

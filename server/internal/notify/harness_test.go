@@ -211,6 +211,9 @@ func (h *harness) addChannelBy(creator, person, url string) schema.Channel {
 }
 
 // askQuestion posts a question; more holds further members of humanInTheLoop.
+// harmlessCall is a call whose approval has no undo window.
+const harmlessCall = `"toolCall":{"name":"Bash","arguments":{"command":"ls"}},"context":{"cwd":"/srv/shop"}`
+
 func (h *harness) askQuestion(question string, more ...string) schema.EventID {
 	text, err := json.Marshal(question)
 	require.NoError(h.t, err)

@@ -34,7 +34,7 @@ func TestSlack_PressAnswersAndMessageShowsIt(t *testing.T) {
 		linked, err := h.ChatAccounts(t.Context(), "ada")
 		return err == nil && len(linked.Accounts) == 1 && len(fake.Messages()) == 1 // the bot's reply
 	}, time.Minute, time.Millisecond)
-	h.requireNotifications(h.askQuestion("May <!channel> I?"), "asked  sent")
+	h.requireNotifications(h.askQuestion("May <!channel> I?", harmlessCall), "asked  sent")
 	messages := fake.Messages()
 	asked := messages[len(messages)-1]
 	require.Contains(t, asked.Verbatim, "May <!channel> I?")

@@ -64,7 +64,7 @@ func TestTelegram_PressAnswersAndMessageShowsIt(t *testing.T) {
 	c := h.addChannel("telegram://" + fake.Token + "@telegram?chats=1001")
 	link(h, fake)
 	require.Equal(t, "hookback_test_bot", publicChannel(h, c).Bot)
-	id := h.askQuestion("May I?")
+	id := h.askQuestion("May I?", harmlessCall)
 	h.requireNotifications(id, "asked  sent")
 	messages := fake.Messages()
 	asked := messages[len(messages)-1]

@@ -249,7 +249,7 @@ export const lazyInboxText = {
     all: ' all',
     oneByOne: 'One by one',
     undoOf: (title: string) => `Undo: ${title}`,
-    tooLate: (n: number) => `Too late to undo ${n === 1 ? 'one answer' : `${n} answers`}: already sent.`,
+    tooLate: 'Already sent',
     notApproved: (n: number) => `Not approved: ${n}`,
   },
 

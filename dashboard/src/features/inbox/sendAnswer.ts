@@ -3,10 +3,15 @@ import { me } from '../../lib/api/currentUser.svelte'
 import { settings } from '../../lib/page/settings.svelte'
 import type { Response } from '../../lib/api/types'
 import { needsPasskey } from '../../lib/format/permissions'
+import { isHarmless, type Request } from '../../lib/stream/requests'
 
-/** The answer with the undo window from the settings. */
-export const withUndo = (what: Response): Response =>
-  settings.undo > 0 ? { ...what, holdMs: settings.undo * 1000 } : what
+/** The answer with its undo window. Only an approval has one, if the call may change something. */
+function withUndo(request: Request | undefined, what: Response): Response {
+  const harmless = request && isHarmless(request) && what.modifiedArguments === undefined
+  return what.permission === true && !harmless && settings.undo > 0
+    ? { ...what, holdMs: settings.undo * 1000 }
+    : what
+}
 
 type Send = () => Promise<boolean>
 
@@ -19,8 +24,8 @@ export async function sendAnswer(
   what: Response,
   wrap: (send: Send) => Promise<boolean> = (send) => send(),
 ): Promise<boolean> {
-  const answer = withUndo(what)
   const request = hub.request(id)
+  const answer = withUndo(request, what)
   const proved = async () => {
     const { signAnswer: prove } = await import('../../lib/api/passkeys')
     const signed = await hub.withProof(id, answer, () => prove(id, answer))

@@ -21,8 +21,9 @@ export const text = {
   timesHint: (now: string) => `Now: ${now}. The stream always shows the time of day.`,
   risky: 'Risky requests',
   confirmations: { hold: 'Hold the key or button', twice: 'Press it twice' },
-  undo: 'Time to undo an answer',
-  undoHint: 'The hub waits this long before it sends an answer to the agent.',
+  undo: 'Time to undo an approval',
+  undoHint:
+    'The hub waits this long before it sends an approval to the agent. Denials, and approvals of calls that are known to be harmless, go at once.',
   none: 'None',
   undoSeconds: (n: number) => `${n} s`,
   singleKeys: 'Single-key shortcuts',

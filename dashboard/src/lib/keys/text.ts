@@ -36,7 +36,7 @@ export const shortcutText = {
     'Shift+J': 'Extend selection down',
     'Shift+K': 'Extend selection up',
     'Shift+A': 'Review and approve the selection',
-    z: 'Undo the last answer',
+    z: 'Undo the last approval',
     y: 'Copy the link to the request',
     m: 'Message the agent',
     w: 'Allow harmless calls of the session',

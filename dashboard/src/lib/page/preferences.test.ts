@@ -19,7 +19,7 @@ describe('parsePreferences', () => {
     ['theme', 'pink'],
     ['keys', 'yes'],
     ['volume', NaN],
-    ['undo', 4],
+    ['undo', 3],
     ['notifyKinds', ['permission', 'riddle']],
     ['notifyKinds', 'permission'],
     ['quietFrom', '24:00'],

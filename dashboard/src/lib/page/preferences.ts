@@ -5,7 +5,7 @@ export type Theme = 'system' | 'light' | 'dark'
 export type Order = 'urgency' | 'arrival'
 export type TimeStyle = 'relative' | 'local' | 'utc'
 /** Length of the undo window, seconds; 0 disables it. */
-export type Undo = 0 | 3 | 5
+export type Undo = 0 | 2 | 5
 
 /** The settings of this browser, stored locally and shared by its tabs. */
 export interface Preferences {
@@ -16,7 +16,7 @@ export interface Preferences {
   keys: boolean
   /** How a high-risk approval is confirmed: by holding the key, or by pressing it twice. */
   confirm: 'hold' | 'twice'
-  /** How long a single answer can be undone, seconds. */
+  /** How long an approval can be undone if its call is not known to be harmless, seconds. */
   undo: Undo
   /** Whether new requests show desktop notifications. The browser's permission is required, too. */
   notify: boolean
@@ -46,7 +46,7 @@ export function defaults(): Preferences {
     order: 'urgency',
     keys: true,
     confirm: 'hold',
-    undo: 0,
+    undo: 2,
     notify: false,
     notifyKinds: [...KINDS],
     notifyRisk: 'low',
@@ -84,7 +84,7 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   order: oneOf('urgency', 'arrival'),
   keys: isBoolean,
   confirm: oneOf('hold', 'twice'),
-  undo: oneOf(0, 3, 5),
+  undo: oneOf(0, 2, 5),
   notify: isBoolean,
   notifyKinds: subsetOf(KINDS),
   notifyRisk: oneOf(...RISKS),

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -162,6 +163,10 @@ func refusal(q *Question, limits Limits) string {
 // Length16 returns the length of text in UTF-16 code units, in which chat services count.
 func Length16(text string) int { return len(utf16.Encode([]rune(text))) }
 
+// undoWindow is how long an approval can be undone in the dashboard, if its call is not known to be
+// harmless. The dashboard's own approvals have the same default.
+const undoWindow = 2 * time.Second
+
 // Response returns the response of an answer to a question, or false if the question has no such
 // answer.
 func (q *Question) Response(a Answer, revision int64) (*schema.Response, bool) {
@@ -170,6 +175,9 @@ func (q *Question) Response(a Answer, revision int64) (*schema.Response, bool) {
 	case q.Ask.Type == schema.Permission && a <= Approve:
 		permission := a == Approve
 		r.Permission = &permission
+		if permission && q.Status.Class != schema.ClassHarmless {
+			r.HoldMS = undoWindow.Milliseconds()
+		}
 	case q.Ask.Type == schema.Choice && a >= FirstChoice && int(a-FirstChoice) < len(q.Ask.Choices):
 		r.Choice = &q.Ask.Choices[a-FirstChoice]
 	default:

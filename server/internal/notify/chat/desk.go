@@ -338,6 +338,8 @@ func (d *Desk) decide(
 	switch {
 	case err != nil || now == nil || now.Status.IsSettled():
 		return "Your answer is stored.", nil //nolint:nilerr // it is stored
+	case now.Status.Held != nil:
+		return "Your answer is stored. It can be undone in the dashboard until it is sent.", nil
 	default:
 		return "Your vote is stored. The request needs more votes.", nil
 	}

@@ -98,8 +98,8 @@ func TestBot_PressApprovesAsLinkedPersonAndMessageShowsIt(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link("U1", "grace")
-	id, m := h.ask("permission", `,"toolCall":{"name":"Bash","arguments":{"command":"ls <!channel> *x*"}}`)
-	require.Contains(t, m.Verbatim, `"command": "ls <!channel> *x*"`, "agent text is shown as it is")
+	id, m := h.ask("permission", `,"toolCall":{"name":"Bash","arguments":{"command":"ls '<!channel> *x*'"}},"context":{"cwd":"/srv/shop"}`)
+	require.Contains(t, m.Verbatim, `"command": "ls '<!channel> *x*'"`, "agent text is shown as it is")
 	require.Equal(t, "shop asks for an answer", m.Summary)
 	require.Equal(t, map[string]string{"Open in Hookback": "https://hub.example/r/1"}, m.Links)
 	require.Equal(t, "Your answer is stored.", h.press("U1", m, "Approve"))
@@ -146,7 +146,7 @@ func TestBot_PressFromAnotherWorkspaceDecidesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link("U1", "grace")
-	id, m := h.ask("permission", "")
+	id, m := h.ask("permission", harmlessCall)
 	for _, from := range [][2]string{{"T2", "T2"}, {"T1", "T2"}, {"T2", "T1"}, {"", ""}, {"T1", ""}} {
 		before := len(h.fake.Told())
 		h.fake.PressAs(notifytest.SlackAccount{Team: from[0], Home: from[1], ID: "U1"}, m, m.Buttons["Approve"])
@@ -214,11 +214,14 @@ func TestBot_MessageShowsDecisionMadeElsewhere(t *testing.T) {
 	require.Equal(t, schema.Deny, h.Question(id).Status.Outcome)
 }
 
+// harmlessCall is a call whose approval has no undo window.
+const harmlessCall = `,"toolCall":{"name":"Bash","arguments":{"command":"ls"}},"context":{"cwd":"/srv/shop"}`
+
 func TestBot_PressIsHandledAgainAfterStopBetweenAnswerAndAck(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link("U1", "grace")
-	id, m := h.ask("permission", "")
+	id, m := h.ask("permission", harmlessCall)
 	stopped := make(chan struct{})
 	var once sync.Once
 	h.AfterAnswer = func() error { // the answer is stored; the rest does not happen
@@ -242,7 +245,7 @@ func TestBot_CutConnectionsAndLimitsAreRetried(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link("U1", "grace")
-	id, m := h.ask("permission", "")
+	id, m := h.ask("permission", harmlessCall)
 	h.fake.CutNextAck()
 	h.fake.Fail("apps.connections.open", notifytest.Failure{Code: http.StatusTooManyRequests, RetryAfter: 1})
 	h.fake.Fail("apps.connections.open", notifytest.Failure{Code: http.StatusBadGateway})
@@ -267,7 +270,7 @@ func TestBot_ConnectsAgainWhenSlackAsks(t *testing.T) {
 	before := h.fake.Opened()
 	require.NoError(t, h.fake.Disconnect(t.Context(), "refresh_requested"))
 	h.eventually("a new connection", func() bool { return h.fake.Opened() > before })
-	id, m := h.ask("permission", "")
+	id, m := h.ask("permission", harmlessCall)
 	h.press("U1", m, "Approve")
 	require.Equal(t, schema.Approve, h.Question(id).Status.Outcome)
 }

@@ -92,11 +92,14 @@ func (h *harness) requireOutcomeShown(m *notifytest.TelegramMessage, outcome str
 	})
 }
 
+// harmlessCall is a call whose approval has no undo window.
+const harmlessCall = `,"toolCall":{"name":"Bash","arguments":{"command":"ls"}},"context":{"cwd":"/srv/shop"}`
+
 func TestBot_PressApprovesAsLinkedPersonAndMessageShowsIt(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link(graceAccount, "grace")
-	id, m := h.ask("permission", `,"toolCall":{"name":"Bash","arguments":{"command":"ls"}}`)
+	id, m := h.ask("permission", harmlessCall)
 	require.Contains(t, m.Text, `"command": "ls"`)
 	require.Equal(t, "Your answer is stored.", h.press(graceAccount, m, "Approve"))
 	q := h.Question(id)
@@ -105,6 +108,22 @@ func TestBot_PressApprovesAsLinkedPersonAndMessageShowsIt(t *testing.T) {
 	require.Equal(t, "telegram", q.Status.RespondedBy.Via)
 	require.True(t, q.Status.RespondedBy.Verified)
 	h.requireOutcomeShown(m, "approved by grace")
+}
+
+func TestBot_ApprovalOfUnknownCallCanBeUndone(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.link(graceAccount, "grace")
+	id, m := h.ask("permission", `,"toolCall":{"name":"Bash","arguments":{"command":"make deploy"}}`)
+	require.Equal(t, "Your answer is stored. It can be undone in the dashboard until it is sent.", h.press(graceAccount, m, "Approve"))
+	require.Equal(t, schema.Approve, h.Question(id).Status.Held.Outcome)
+	grace, _ := h.Auth.IdentityOf("grace", "session")
+	_, err := h.Hub.Hub.Undo(t.Context(), id, hub.Caller{Identity: grace})
+	require.NoError(t, err)
+	require.Nil(t, h.Question(id).Status.Held)
+	id, m = h.ask("permission", "")
+	require.Equal(t, "Your answer is stored.", h.press(graceAccount, m, "Deny"), "a denial is sent at once")
+	require.Equal(t, schema.Deny, h.Question(id).Status.Outcome)
 }
 
 func TestBot_ChoiceAndTextAreAnswered(t *testing.T) {
@@ -275,7 +294,7 @@ func TestBot_VotesCountOncePerPerson(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link(graceAccount, "grace")
-	id, m := h.ask("permission", `,"requiredApprovals":2,"recipients":{"mode":"anyone"}`)
+	id, m := h.ask("permission", harmlessCall+`,"requiredApprovals":2,"recipients":{"mode":"anyone"}`)
 	require.Equal(t, "Your vote is stored. The request needs more votes.", h.press(graceAccount, m, "Approve"))
 	require.Equal(t, "You have used this button. Change your answer in the dashboard.", h.press(graceAccount, m, "Approve"))
 	require.Equal(t, "You have used this button. Change your answer in the dashboard.", h.press(graceAccount, m, "Deny"))
@@ -291,7 +310,7 @@ func TestBot_UpdateIsHandledAgainAfterStopBetweenAnswerAndOffset(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link(graceAccount, "grace")
-	id, m := h.ask("permission", "")
+	id, m := h.ask("permission", harmlessCall)
 	stopped := make(chan struct{})
 	var once sync.Once
 	h.AfterAnswer = func() error { // the answer is stored; the rest does not happen
@@ -315,7 +334,7 @@ func TestBot_CutConnectionsAndLimitsAreRetried(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.link(graceAccount, "grace")
-	id, m := h.ask("permission", "")
+	id, m := h.ask("permission", harmlessCall)
 	h.fake.Fail("getUpdates", notifytest.Failure{Code: http.StatusBadGateway})
 	h.fake.Fail("getUpdates", notifytest.Failure{Code: http.StatusTooManyRequests, RetryAfter: 1})
 	h.fake.Fail("answerCallbackQuery", notifytest.Failure{})
