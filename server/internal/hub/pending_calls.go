@@ -101,7 +101,11 @@ func (h *Hub) detectAnswerAtAgent(ctx context.Context, e *store.Event) {
 	if err != nil {
 		h.Log.Error("pending question lookup failed; answers given at the agent may be missed", "event", e.ID, "err", err)
 	}
-	for _, id := range question.CallsClosedBy(e, list) {
+	if len(list) == 0 {
+		return
+	}
+	c, _ := question.CallOf(e, nil)
+	for _, id := range question.CallsClosedBy(e, c, list) {
 		_, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
 			return s.CloseAnsweredAtAgent(e.Type, h.Clock())
 		})

@@ -1,10 +1,7 @@
 package question
 
 import (
-	"cmp"
-	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -26,48 +23,11 @@ const (
 	reasonDropped   = "the agent continued without the call"
 )
 
-// HookFacts holds the members of a hook event that identify its agent, call, prompt and sender.
-type HookFacts struct{ Agent, AgentID, ToolUseID, PromptID, TokenOwner string }
-
-// HookFactsOf reads the members from the event itself, or else from the hook's payload.
-// Members of the wrong type count as absent.
-func HookFactsOf(e *store.Event) HookFacts {
-	names := []string{"agent", "agent_id", "tool_use_id", "prompt_id", "tokenOwner"}
-	envelope, _ := payloadMembers(slices.Concat([]byte("{"), e.Envelope, []byte("}")), names...)
-	payload, _ := payloadMembers(e.Payload, names...)
-	return HookFacts{
-		Agent: textOf(envelope["agent"]), AgentID: cmp.Or(textOf(envelope["agent_id"]), textOf(payload["agent_id"])),
-		ToolUseID: cmp.Or(textOf(envelope["tool_use_id"]), textOf(payload["tool_use_id"])), PromptID: textOf(payload["prompt_id"]),
-		TokenOwner: textOf(envelope["tokenOwner"]),
-	}
-}
-
-// DirectoryNames returns the names of the directories in a hook's payload that its agent works in, and
-// of the directories above them: a hook names a worktree after one of those.
-func DirectoryNames(payload []byte) (names []string) {
-	members, _ := payloadMembers(payload, "cwd", "workspace_roots", "workspaceRoots", "workspacePaths")
-	for _, value := range members {
-		var dirs []string
-		if json.Unmarshal(value, &dirs) != nil {
-			dirs = []string{textOf(value)}
-		}
-		for _, dir := range dirs {
-			for name := range strings.FieldsFuncSeq(dir, func(r rune) bool { return r == '/' || r == '\\' }) {
-				names = append(names, strings.TrimSpace(name))
-			}
-		}
-	}
-	return names
-}
-
-// CallsClosedBy returns the ids of the calls in list (oldest first) that e closes. Only
-// questions of the same agent that were asked before e happened qualify, because a hook
+// CallsClosedBy returns the ids of the calls in list (oldest first) that e closes; c is what CallOf returns for it
+// without a question. Only questions of the same agent that were asked before e happened qualify, because a hook
 // may send its event late.
-func CallsClosedBy(e *store.Event, list []PendingCall) (ids []schema.EventID) {
-	if len(list) == 0 {
-		return nil
-	}
-	facts := HookFactsOf(e)
+func CallsClosedBy(e *store.Event, c *Call, list []PendingCall) (ids []schema.EventID) {
+	facts := c.Facts
 	list = slices.DeleteFunc(list, func(a PendingCall) bool {
 		return a.noAgent || a.ID >= e.ID || a.timestamp > e.Timestamp || a.facts.AgentID != facts.AgentID
 	})
@@ -84,13 +44,12 @@ func CallsClosedBy(e *store.Event, list []PendingCall) (ids []schema.EventID) {
 			return []schema.EventID{list[i].ID}
 		}
 	}
-	call, ok := CallOf(e, &schema.HumanInTheLoop{})
-	if !ok {
+	if c.Name == "" || len(c.Arguments) == 0 {
 		return nil
 	}
-	hash := string(call.Hash())
+	hash := string(c.Hash())
 	for i := range list {
-		if a := &list[i]; a.toolUseID == "" && a.matches(call.Name, hash, facts) {
+		if a := &list[i]; a.toolUseID == "" && a.matches(c.Name, hash, facts) {
 			return []schema.EventID{a.ID}
 		}
 	}
@@ -146,12 +105,12 @@ type PendingCall struct {
 
 // PendingCall returns the call that the question is about.
 func (s *Snapshot) PendingCall() PendingCall {
-	facts := HookFactsOf(&s.Event)
-	call := PendingCall{ID: s.ID, timestamp: s.Timestamp, facts: facts, toolUseID: facts.ToolUseID, noAgent: facts.Agent == ""}
+	c, ok := s.Call()
+	call := PendingCall{ID: s.ID, timestamp: s.Timestamp, facts: c.Facts, toolUseID: c.Facts.ToolUseID, noAgent: c.Facts.Agent == ""}
 	if s.Ask.ToolCall != nil && s.Ask.ToolCall.ID != "" {
 		call.toolUseID = s.Ask.ToolCall.ID
 	}
-	if c, ok := CallOf(&s.Event, &s.Ask); ok {
+	if ok {
 		call.tool, call.hash = c.Name, string(c.Hash())
 	}
 	return call

@@ -17,8 +17,10 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Call is the tool call that runs after an approval.
+// Call is the tool call that runs after an approval, as the event of its hook and the question say. It is read once; its
+// reading and its hash are computed when they are needed first, so one goroutine uses it.
 type Call struct {
+	Facts     HookFacts
 	Agent     string // whose tools are read; empty: any agent
 	Name      string
 	Arguments json.RawMessage
@@ -27,44 +29,82 @@ type Call struct {
 	// IsAmbiguous is set if the payload names the tool, the arguments or the directory more than once,
 	// and nothing but the payload names the call.
 	IsAmbiguous bool
+
+	reading *call.Call
+	hash    []byte
 }
 
-// CallOf returns the call that the question q of an event is about, from the question itself
-// or the hook's payload. ok is false if there is none.
-func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c Call, ok bool) {
-	hook, repeated := payloadMembers(e.Payload, "tool_name", "toolName", "tool_input", "toolArgs", "cwd")
-	c = Call{
+// HookFacts holds the members of a hook event that identify its agent, call, prompt and sender.
+type HookFacts struct{ Agent, AgentID, ToolUseID, PromptID, TokenOwner string }
+
+// HookFactsOf reads the members from the event itself, or else from the hook's payload.
+// Members of the wrong type count as absent.
+func HookFactsOf(e *store.Event) HookFacts {
+	c, _ := CallOf(e, nil)
+	return c.Facts
+}
+
+// CallOf returns the call that the question q of an event is about, from the question itself or the hook's
+// payload; q is nil for an event without one. If ok is false, there is none, but the Facts are those of the event.
+func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c *Call, ok bool) {
+	envelope, _ := membersOf(slices.Concat([]byte("{"), e.Envelope, []byte("}")), "agent", "agent_id", "tool_use_id", "tokenOwner")
+	hook, repeated := membersOf(e.Payload, "tool_name", "toolName", "tool_input", "toolArgs", "cwd", "agent_id", "tool_use_id", "prompt_id")
+	c = &Call{
+		Facts: HookFacts{
+			Agent: textOf(envelope["agent"]), AgentID: cmp.Or(textOf(envelope["agent_id"]), textOf(hook["agent_id"])),
+			ToolUseID: cmp.Or(textOf(envelope["tool_use_id"]), textOf(hook["tool_use_id"])), PromptID: textOf(hook["prompt_id"]),
+			TokenOwner: textOf(envelope["tokenOwner"]),
+		},
 		Name: cmp.Or(textOf(hook["tool_name"]), textOf(hook["toolName"]), e.Tool), Cwd: textOf(hook["cwd"]),
 		Arguments: json.RawMessage(hook["tool_input"]), IsAmbiguous: repeated,
 	}
+	c.Agent = call.KnownAgent(c.Facts.Agent)
 	if c.Arguments == nil {
 		c.Arguments = json.RawMessage(hook["toolArgs"])
 	}
 	if strings.HasPrefix(e.Tool, "mcp__") { // the hook knows the server, which the agent's own name can lack
 		c.Name = e.Tool
 	}
-	if q.ToolCall != nil {
-		stated := *q.ToolCall
-		_ = stated.ResolveArguments(e.Payload, e.Tool) // checked when it was posted
-		c.Name, c.Arguments, c.IsAmbiguous = stated.Name, stated.Arguments, false
-	}
-	if q.Context != nil && q.Context.Cwd != "" {
+	if q != nil && q.Context != nil && q.Context.Cwd != "" {
 		c.Cwd, c.Project = q.Context.Cwd, q.Context.Project
 	}
-	c.Agent = call.KnownAgent(HookFactsOf(e).Agent)
-	return c, c.Name != "" && (len(c.Arguments) > 0 || q.ToolCall != nil)
+	if q == nil || q.ToolCall == nil {
+		return c, c.Name != "" && len(c.Arguments) > 0
+	}
+	stated := *q.ToolCall
+	_ = stated.ResolveArguments(e.Payload, e.Tool) // checked when it was posted
+	c.Name, c.Arguments, c.IsAmbiguous = stated.Name, stated.Arguments, false
+	return c, c.Name != ""
 }
 
-// payloadMembers returns the members of a JSON object that have exactly these names; of equal ones the
-// last, as agents read them. encoding/json would also take Tool_Input for tool_input, and the hub would
-// judge another call than the agent runs. repeated reports whether a name occurs twice, or in a second
-// spelling.
-func payloadMembers(object []byte, names ...string) (members map[string]jsontext.Value, repeated bool) {
-	members = map[string]jsontext.Value{}
-	seen := map[string]bool{} // by normalized name
-	for _, name := range names {
-		seen[call.NormalizeName(name)] = false
+// DirectoryNames returns the names of the directories in a hook's payload that its agent works in, and
+// of the directories above them: a hook names a worktree after one of those.
+func DirectoryNames(payload []byte) (names []string) {
+	members, _ := membersOf(payload, "cwd", "workspace_roots", "workspaceRoots", "workspacePaths")
+	for _, value := range members {
+		var dirs []string
+		if json.Unmarshal(value, &dirs) != nil {
+			dirs = []string{textOf(value)}
+		}
+		for _, dir := range dirs {
+			for name := range strings.FieldsFuncSeq(dir, func(r rune) bool { return r == '/' || r == '\\' }) {
+				names = append(names, strings.TrimSpace(name))
+			}
+		}
 	}
+	return names
+}
+
+// callMembers are the members of a payload that name its call and its directory, normalized, each with a bit.
+var callMembers = map[string]uint8{"toolname": 1, "toolinput": 2, "toolargs": 4, "cwd": 8}
+
+// membersOf returns the members of a JSON object that have exactly these names; of equal ones the
+// last, as agents read them. encoding/json would also take Tool_Input for tool_input, and the hub would
+// judge another call than the agent runs. repeated reports whether one of callMembers occurs twice, or in a
+// second spelling.
+func membersOf(object []byte, names ...string) (members map[string]jsontext.Value, repeated bool) {
+	members = map[string]jsontext.Value{}
+	var seen uint8
 	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if start, err := dec.ReadToken(); err != nil || start.Kind() != '{' {
 		return members, false
@@ -79,12 +119,8 @@ func payloadMembers(object []byte, names ...string) (members map[string]jsontext
 		if err != nil {
 			break
 		}
-		plain := call.NormalizeName(name)
-		before, wanted := seen[plain]
-		if !wanted {
-			continue
-		}
-		repeated, seen[plain] = repeated || before, true
+		bit := callMembers[call.NormalizeName(name)]
+		repeated, seen = repeated || seen&bit != 0, seen|bit
 		if slices.Contains(names, name) {
 			end := int(dec.InputOffset())
 			members[name] = object[end-len(value) : end : end]
@@ -101,6 +137,9 @@ func textOf(value jsontext.Value) (text string) {
 
 // Hash identifies the call by tool and arguments, independent of member order.
 func (c *Call) Hash() []byte {
+	if c.hash != nil {
+		return c.hash
+	}
 	plain := jsontext.Value(append([]byte(nil), c.Arguments...))
 	// Numbers keep their text: as floats, different integers beyond 2^53 would be
 	// equal.
@@ -112,7 +151,8 @@ func (c *Call) Hash() []byte {
 	h := sha256.New()
 	h.Write([]byte(c.Name + "\x00"))
 	h.Write(plain)
-	return h.Sum(nil)[:16]
+	c.hash = h.Sum(nil)[:16]
+	return c.hash
 }
 
 // isRedacted reports whether redaction may have removed part of the call. A digest of what
@@ -149,7 +189,17 @@ var redactedCommandFinding = schema.Finding{
 
 // Reading returns the call as it is judged and shown.
 func (c *Call) Reading() *call.Call {
-	return call.Read(call.Input{Agent: c.Agent, Tool: c.Name, Dir: c.Cwd, Arguments: c.Arguments})
+	if c.reading == nil {
+		c.reading = call.Read(call.Input{Agent: c.Agent, Tool: c.Name, Dir: c.Cwd, Arguments: c.Arguments})
+	}
+	return c.reading
+}
+
+// with returns the call with other arguments.
+func (c *Call) with(arguments json.RawMessage) *Call {
+	edited := *c
+	edited.Arguments, edited.reading, edited.hash = arguments, nil, nil
+	return &edited
 }
 
 // addRedactionFinding adds a finding if the original call has other commands, files or hosts than its

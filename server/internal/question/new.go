@@ -51,7 +51,7 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	}
 	call, isCall := CallOf(&d.Event, q)
 	if isCall {
-		p.assess(&call, &st)
+		p.assess(call, &st)
 	}
 	recipients, err := p.applyDefaults(env, &st, call.Name)
 	if err != nil {
@@ -89,9 +89,9 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	}
 	if isCall {
 		d.NewQuestion.Call = call.Hash()
-		d.NewQuestion.Appeal = p.appealDigest(&call, env)
+		d.NewQuestion.Appeal = p.appealDigest(call, env)
 		if !p.IsProbe { // the answer to another question is none to this one
-			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, &call)
+			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, call)
 		}
 	}
 	if d.Status, err = json.Marshal(st); err != nil {
@@ -125,23 +125,23 @@ func (p *Post) applyDefaults(env *Environment, st *schema.Status, tool string) (
 func (p *Post) assess(c *Call, st *schema.Status) {
 	c.assess(st, p.Ask)
 	if original, ok := p.originalCall(); ok {
-		addRedactionFinding(st, c, &original)
+		addRedactionFinding(st, c, original)
 	}
 }
 
 // originalCall returns the call before redaction; ok is false if nothing was redacted.
-func (p *Post) originalCall() (c Call, ok bool) {
+func (p *Post) originalCall() (c *Call, ok bool) {
 	if !p.IsRedacted {
-		return c, false
+		return nil, false
 	}
 	return sentCall(&p.Sent)
 }
 
 // sentCall returns the call of a posted question before redaction; ok is false if it can't be decoded.
-func sentCall(sent *sign.AskParts) (c Call, ok bool) {
+func sentCall(sent *sign.AskParts) (c *Call, ok bool) {
 	var q schema.HumanInTheLoop
 	if q.UnmarshalJSON(sent.HumanInTheLoop) != nil {
-		return c, false
+		return &Call{}, false
 	}
 	c, _ = CallOf(&store.Event{Tool: sent.ToolName, Payload: sent.Payload}, &q)
 	return c, true
@@ -161,7 +161,7 @@ func (p *Post) appealDigest(stored *Call, env *Environment) []byte {
 	}
 	call, ok := p.originalCall()
 	if !ok {
-		call = *stored
+		call = stored
 	}
 	return env.StoredDigest(control.Digest(call.Name, call.Arguments))
 }

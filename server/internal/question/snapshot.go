@@ -145,6 +145,16 @@ type Snapshot struct {
 	awaitingBefore []string       // awaited recipients as read
 	undoable       *schema.Answer // answer in its undo window; nil if none
 	authority      store.Authority
+	call           *Call // see Call
+	isCall         bool
+}
+
+// Call returns the call that the question is about; see CallOf.
+func (s *Snapshot) Call() (c *Call, ok bool) {
+	if s.call == nil {
+		s.call, s.isCall = CallOf(&s.Event, &s.Ask)
+	}
+	return s.call, s.isCall
 }
 
 // Duplicate is a later question of a group.
@@ -203,7 +213,7 @@ func (s *Snapshot) arguments() json.RawMessage {
 	case s.Status.Edited != nil:
 		return s.Status.Edited.Arguments
 	case s.Ask.ToolCall != nil && s.Ask.ToolCall.ArgumentsRef != "":
-		c, _ := CallOf(&s.Event, &s.Ask)
+		c, _ := s.Call()
 		return c.Arguments
 	case s.Ask.ToolCall != nil:
 		return s.Ask.ToolCall.Arguments
