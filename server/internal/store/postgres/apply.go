@@ -10,12 +10,13 @@ import (
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 func (s *engine) Apply(ctx context.Context, c store.Change) error {
 	err := s.writer.do(ctx, &op{
 		run:     func(t *tx) error { return t.apply(&c) },
-		explain: func(guard string) error { return s.explainConflict(&c, guard) },
+		explain: func(guard tables.Guard) error { return s.explainConflict(&c, guard) },
 	})
 	if errors.Is(err, store.ErrPolicyChanged) {
 		s.policy.await(ctx)
@@ -149,9 +150,9 @@ func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[string], set
 }
 
 // explainConflict returns the error of a change that failed a guard.
-func (s *engine) explainConflict(c *store.Change, guard string) error {
-	if guard == "rule" {
-		return store.ErrRuleEnded
+func (s *engine) explainConflict(c *store.Change, guard tables.Guard) error {
+	if err := tables.GuardError(guard); !errors.Is(err, store.ErrConflict) {
+		return err
 	}
 	ctx, cancel := exchangeTimeout()
 	defer cancel()

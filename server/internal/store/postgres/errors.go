@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // stateOf returns the SQLSTATE of an error, or the empty string.
@@ -24,10 +25,10 @@ func stateOf(err error) string {
 }
 
 // guardOf returns the guard of a batch that failed, or the empty string; see the function expect.
-func guardOf(err error) string {
+func guardOf(err error) tables.Guard {
 	var e *pgconn.PgError
 	if errors.As(err, &e) && e.Code == "HB001" {
-		return e.Message
+		return tables.Guard(e.Message)
 	}
 	return ""
 }

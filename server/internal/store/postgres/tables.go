@@ -14,10 +14,10 @@ import (
 // tableEngine implements tables.Engine.
 type tableEngine struct{ *engine }
 
-func (e tableEngine) Write(ctx context.Context, kind tables.Change, run func(tables.Tx) error) error {
+func (e tableEngine) Write(ctx context.Context, kind tables.Change, run func(*tables.Work) error) error {
 	return e.writer.do(ctx, &op{run: func(t *tx) error {
 		t.changesPolicy = t.changesPolicy || kind&tables.Policy != 0
-		return run(t)
+		return run(t.Work)
 	}})
 }
 
@@ -42,6 +42,20 @@ func (t *tx) ExecCount(query string, args ...any) (int64, error) { return t.exec
 func (t *tx) Get(into []any, query string, args ...any) (bool, error) {
 	return isFound(t.get(into, query, args...))
 }
+
+// ExecOne implements tables.Tx.
+func (t *tx) ExecOne(guard tables.Guard, query string, args ...any) error {
+	return t.execOne(guard, query, args...)
+}
+
+// Query implements tables.Tx.
+func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) error {
+	rows, err := t.query(query, args...)
+	return eachRow(rows, err, func(rows pgx.Rows) error { return each(rows) })
+}
+
+// Head implements tables.Tx.
+func (t *tx) Head() int64 { return t.counters.head }
 
 // Now implements tables.Tx.
 func (t *tx) Now() time.Time { return t.now }

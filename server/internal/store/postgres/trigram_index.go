@@ -8,6 +8,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // RunIndexer runs on the hub that leads. If two hubs lead for a moment, both may build a block, and
@@ -63,7 +64,7 @@ var errBlockChanged = errors.New("the block was stored by another hub or has cha
 
 func (x index) WriteBlock(ctx context.Context, n int64, events int, b *grams.Builder) error {
 	encoded := b.Slices()
-	err := x.writer.do(ctx, &op{explain: func(string) error { return errBlockChanged }, run: func(t *tx) error {
+	err := x.writer.do(ctx, &op{explain: func(tables.Guard) error { return errBlockChanged }, run: func(t *tx) error {
 		if events == 0 {
 			return t.exec(`DELETE FROM search_blocks WHERE block = $1 AND made = '' AND NOT EXISTS (SELECT FROM events WHERE seq BETWEEN $2 AND $3)`,
 				n, n<<grams.BlockBits, kit.LastRowOfBlock(n))

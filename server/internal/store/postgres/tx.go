@@ -12,11 +12,13 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // tx is the transaction of one group commit. Statements wait in batch until the commit, or until a
 // read that has to see their effect.
 type tx struct {
+	*tables.Work
 	w        *writer
 	counters counters
 	now      time.Time      // the same for all ops of the group
@@ -42,10 +44,12 @@ type tx struct {
 }
 
 func (w *writer) newTx() *tx {
-	return &tx{
+	t := &tx{
 		w: w, counters: w.counters, now: w.clock(), batch: &pgx.Batch{},
 		keys: map[string]int64{}, versions: map[schema.EventID]int64{}, events: newEventBatch(w),
 	}
+	t.Work = w.store.Begin(t)
+	return t
 }
 
 // errDirty means that an op failed after some of its statements were sent. The ops of its group run
@@ -94,8 +98,8 @@ func (t *tx) exec(query string, args ...any) error {
 
 // execOne queues a statement that has to affect one row. query ends with a RETURNING clause. If it
 // affects none, the group fails with the guard.
-func (t *tx) execOne(guard, query string, args ...any) error {
-	return t.exec(`WITH changed AS (`+query+`) SELECT expect((SELECT count(*) FROM changed), 1, '`+guard+`')`, args...)
+func (t *tx) execOne(guard tables.Guard, query string, args ...any) error {
+	return t.exec(`WITH changed AS (`+query+`) SELECT expect((SELECT count(*) FROM changed), 1, '`+string(guard)+`')`, args...)
 }
 
 // execCount executes a statement and returns the number of rows that it affected.
@@ -205,7 +209,7 @@ func (t *tx) commit() error {
 }
 
 // guardCommits fails if another hub has committed since the state in memory was read.
-const guardCommits = "commits"
+const guardCommits tables.Guard = "commits"
 
 // rollback ends a transaction that failed.
 func (t *tx) rollback() {

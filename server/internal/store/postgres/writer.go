@@ -17,6 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 const (
@@ -68,8 +69,8 @@ type op struct {
 	bytes int    // of an event
 	// isCurrentAt is a number of commits that the state in memory has to include before the op runs; 0: any.
 	isCurrentAt int64
-	// explain returns the error of an op that failed a guard; nil: store.ErrConflict.
-	explain func(guard string) error
+	// explain returns the error of an op that failed a guard; nil: tables.GuardError.
+	explain func(guard tables.Guard) error
 	state   atomic.Int32
 	err     error
 	done    chan struct{} // closed once err is set
@@ -326,7 +327,7 @@ func (w *writer) commitOne(o *op) error {
 	case guardOf(err) != "" && o.explain != nil:
 		o.err = o.explain(guardOf(err))
 	case guardOf(err) != "":
-		o.err = store.ErrConflict
+		o.err = tables.GuardError(guardOf(err))
 	case o.err == nil || !errors.Is(err, errDirty):
 		o.err = errOfCommit(err)
 	}

@@ -29,7 +29,7 @@ func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, erro
 	if ok {
 		return stmt, nil
 	}
-	stmt, err := s.db.PrepareContext(ctx, query)
+	stmt, err := s.db.PrepareContext(ctx, translate(query))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *statements) query(ctx context.Context, query string, args ...any) (*sql
 	if err != nil {
 		return nil, err
 	}
-	return stmt.QueryContext(ctx, args...)
+	return stmt.QueryContext(ctx, translateArgs(args)...)
 }
 
 // get reads one row. It returns sql.ErrNoRows if there is none.
@@ -60,7 +60,7 @@ func (s *statements) get(ctx context.Context, into []any, query string, args ...
 	if err != nil {
 		return err
 	}
-	return stmt.QueryRowContext(ctx, args...).Scan(into...)
+	return stmt.QueryRowContext(ctx, translateArgs(args)...).Scan(into...)
 }
 
 // getByKey is get for a statement that reads by key, which can't be interrupted: a context that

@@ -11,8 +11,8 @@ import (
 // tableEngine implements tables.Engine.
 type tableEngine struct{ *engine }
 
-func (e tableEngine) Write(ctx context.Context, kind tables.Change, run func(tables.Tx) error) error {
-	return e.writer.do(ctx, &op{essential: kind&tables.Essential != 0, needsSavepoint: true, run: func(t *tx) error { return run(t) }})
+func (e tableEngine) Write(ctx context.Context, kind tables.Change, run func(*tables.Work) error) error {
+	return e.writer.do(ctx, &op{essential: kind&tables.Essential != 0, needsSavepoint: true, run: func(t *tx) error { return run(t.Work) }})
 }
 
 func (e tableEngine) Read(ctx context.Context, each func(tables.Rows) error, query string, args ...any) error {
@@ -21,7 +21,7 @@ func (e tableEngine) Read(ctx context.Context, each func(tables.Rows) error, que
 }
 
 func (e tableEngine) ReadOne(ctx context.Context, into []any, query string, args ...any) (bool, error) {
-	return isFound(e.readers.get(ctx, into, query, args...))
+	return isFound(e.readers.getByKey(ctx, into, query, args...))
 }
 
 func isFound(err error) (bool, error) { return err == nil, ignoreNoRows(err) }
@@ -39,6 +39,25 @@ func (t *tx) ExecCount(query string, args ...any) (int64, error) { return t.exec
 func (t *tx) Get(into []any, query string, args ...any) (bool, error) {
 	return isFound(t.get(into, query, args...))
 }
+
+// ExecOne implements tables.Tx.
+func (t *tx) ExecOne(guard tables.Guard, query string, args ...any) error {
+	var one int
+	found, err := t.Get([]any{&one}, query, args...)
+	if err == nil && !found {
+		return tables.GuardError(guard)
+	}
+	return err
+}
+
+// Query implements tables.Tx.
+func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) error {
+	rows, err := t.query(query, args...)
+	return eachRow(rows, err, func(rows *sql.Rows) error { return each(rows) })
+}
+
+// Head implements tables.Tx.
+func (t *tx) Head() int64 { return t.counters.head }
 
 // Now implements tables.Tx.
 func (t *tx) Now() time.Time { return t.now }

@@ -12,10 +12,12 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // tx is the transaction of one group commit.
 type tx struct {
+	*tables.Work
 	w        *writer
 	counters counters
 	now      time.Time      // the same for all ops of the group
@@ -139,7 +141,7 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := stmt.ExecContext(context.Background(), args...)
+	r, err := stmt.ExecContext(context.Background(), translateArgs(args)...)
 	if err != nil {
 		return 0, err
 	}

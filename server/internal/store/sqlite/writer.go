@@ -303,6 +303,7 @@ func (w *writer) failDroppable(group []*op) []*op {
 // ops have run, until more adds nothing, and returns the extended group.
 func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	t := &tx{w: w, counters: w.counters, now: w.clock()}
+	t.Work = w.store.Begin(t)
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return group, err
 	}

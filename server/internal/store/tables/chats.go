@@ -20,64 +20,64 @@ func chatMessageFields(m *store.ChatMessage) []any {
 	return []any{&m.Channel, &m.Chat, &m.Message, &m.Notice, &m.Question, &m.Revision}
 }
 
-func (t Tables) ChatOffset(ctx context.Context, channel int64) (offset int64, err error) {
+func (t *Tables) ChatOffset(ctx context.Context, channel int64) (offset int64, err error) {
 	_, err = t.ReadOne(ctx, []any{&offset}, `SELECT position FROM chat_offsets WHERE channel = $1`, channel)
 	return offset, err
 }
 
-func (t Tables) SetChatOffset(ctx context.Context, channel, offset int64) error {
+func (t *Tables) SetChatOffset(ctx context.Context, channel, offset int64) error {
 	return t.exec(ctx, Plain, `INSERT INTO chat_offsets (channel, position) VALUES ($1, $2)
 		ON CONFLICT (channel) DO UPDATE SET position = excluded.position`, channel, offset)
 }
 
-func (t Tables) LinkChatAccount(ctx context.Context, a store.ChatAccount) error {
-	return t.Write(ctx, Essential|Policy, func(tx Tx) error {
-		if err := tx.Exec(`INSERT INTO chat_accounts (kind, account, label, person, linked_at) VALUES ($1, $2, $3, $4, $5)
+func (t *Tables) LinkChatAccount(ctx context.Context, a store.ChatAccount) error {
+	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+		if err := w.Exec(`INSERT INTO chat_accounts (kind, account, label, person, linked_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (kind, account) DO UPDATE SET label = excluded.label, person = excluded.person, linked_at = excluded.linked_at`,
-			a.Kind, a.Account, a.Label, a.Person, kit.Millis(tx.Now())); err != nil {
+			a.Kind, a.Account, a.Label, a.Person, kit.Millis(w.Now())); err != nil {
 			return err
 		}
 		linked := kit.ChatAccountData{Kind: a.Kind, Account: a.Account, Label: a.Label, Person: a.Person}
-		return tx.AppendLedger(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: linked})
+		return w.AppendLedger(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: linked})
 	})
 }
 
-func (t Tables) ChatAccount(ctx context.Context, kind, account string) (store.ChatAccount, error) {
+func (t *Tables) ChatAccount(ctx context.Context, kind, account string) (store.ChatAccount, error) {
 	return one(ctx, t.Engine, chatAccountFields, chatAccountColumns+`WHERE kind = $1 AND account = $2`, kind, account)
 }
 
-func (t Tables) ChatAccounts(ctx context.Context, person string) ([]store.ChatAccount, error) {
+func (t *Tables) ChatAccounts(ctx context.Context, person string) ([]store.ChatAccount, error) {
 	return list(ctx, t.Engine, chatAccountFields, chatAccountColumns+`WHERE person = $1 ORDER BY person, kind, account`, person)
 }
 
-func (t Tables) UnlinkChatAccount(ctx context.Context, kind, account, person string) error {
-	return t.Write(ctx, Essential|Policy, func(tx Tx) error {
+func (t *Tables) UnlinkChatAccount(ctx context.Context, kind, account, person string) error {
+	return t.Write(ctx, Essential|Policy, func(w *Work) error {
 		removed := kit.ChatAccountData{Kind: kind, Account: account, Person: person}
-		found, err := tx.Get([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE kind = $1 AND account = $2 AND person = $3 RETURNING label`,
+		found, err := w.Get([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE kind = $1 AND account = $2 AND person = $3 RETURNING label`,
 			kind, account, person)
 		if err := orNotFound(found, err); err != nil {
 			return err
 		}
-		return tx.AppendLedger(store.LedgerRecord{Action: "chat.unlinked", Actor: person, Data: removed})
+		return w.AppendLedger(store.LedgerRecord{Action: "chat.unlinked", Actor: person, Data: removed})
 	})
 }
 
-func (t Tables) AddChatMessage(ctx context.Context, m store.ChatMessage) error {
+func (t *Tables) AddChatMessage(ctx context.Context, m store.ChatMessage) error {
 	return t.exec(ctx, Plain, `INSERT INTO chat_messages (channel, chat, message, notice, question, revision, settled)
 		VALUES ($1, $2, $3, $4, $5, $6, false) ON CONFLICT DO NOTHING`, m.Channel, m.Chat, m.Message, m.Notice, m.Question, m.Revision)
 }
 
-func (t Tables) ChatMessage(ctx context.Context, channel int64, chat, message string) (store.ChatMessage, error) {
+func (t *Tables) ChatMessage(ctx context.Context, channel int64, chat, message string) (store.ChatMessage, error) {
 	return one(ctx, t.Engine, chatMessageFields, chatMessageColumns+`WHERE channel = $1 AND chat = $2 AND message = $3`,
 		channel, chat, message)
 }
 
-func (t Tables) MessagesToSettle(ctx context.Context, channel int64, n int) ([]store.ChatMessage, error) {
+func (t *Tables) MessagesToSettle(ctx context.Context, channel int64, n int) ([]store.ChatMessage, error) {
 	return list(ctx, t.Engine, chatMessageFields, chatMessageColumns+`WHERE channel = $1 AND NOT settled
 		AND (SELECT state FROM questions q WHERE q.seq = chat_messages.question) <> 'pending' ORDER BY question LIMIT $2`, channel, n)
 }
 
-func (t Tables) SettleChatMessage(ctx context.Context, m store.ChatMessage) error {
+func (t *Tables) SettleChatMessage(ctx context.Context, m store.ChatMessage) error {
 	return t.exec(ctx, Plain, `UPDATE chat_messages SET settled = true WHERE channel = $1 AND chat = $2 AND message = $3`,
 		m.Channel, m.Chat, m.Message)
 }

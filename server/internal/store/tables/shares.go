@@ -18,60 +18,60 @@ func shareFields(s *store.Share) []any {
 	}
 }
 
-func (t Tables) Shares(ctx context.Context) ([]store.Share, error) {
+func (t *Tables) Shares(ctx context.Context) ([]store.Share, error) {
 	return list(ctx, t.Engine, shareFields, queryShares+` ORDER BY created_at DESC, id`)
 }
 
-func (t Tables) Share(ctx context.Context, id string) (store.Share, error) {
+func (t *Tables) Share(ctx context.Context, id string) (store.Share, error) {
 	return one(ctx, t.Engine, shareFields, queryShares+` WHERE id = $1`, id)
 }
 
-func (t Tables) CreateShare(ctx context.Context, share store.Share, record store.LedgerRecord) error {
-	return t.Write(ctx, Policy, func(tx Tx) error {
+func (t *Tables) CreateShare(ctx context.Context, share store.Share, record store.LedgerRecord) error {
+	return t.Write(ctx, Policy, func(w *Work) error {
 		var one int64
-		found, err := tx.Get([]any{&one}, `SELECT 1 FROM sessions WHERE app = $1 AND session = $2`, share.Session.App, share.Session.Session)
+		found, err := w.Get([]any{&one}, `SELECT 1 FROM sessions WHERE app = $1 AND session = $2`, share.Session.App, share.Session.Session)
 		if err != nil || !found {
 			return orNotFound(found, err)
 		}
 		// The role of the author may have changed since the caller checked it.
-		if found, err = tx.Get([]any{&one}, `SELECT 1 FROM people WHERE name = $1 AND role <> 'viewer'`, share.Person); err != nil || !found {
+		if found, err = w.Get([]any{&one}, `SELECT 1 FROM people WHERE name = $1 AND role <> 'viewer'`, share.Person); err != nil || !found {
 			return orNotFound(found, err)
 		}
-		if err = tx.Exec(`DELETE FROM shares WHERE expires_at <= $1`, kit.Millis(share.CreatedAt)); err != nil {
+		if err = w.Exec(`DELETE FROM shares WHERE expires_at <= $1`, kit.Millis(share.CreatedAt)); err != nil {
 			return err
 		}
-		err = tx.Exec(`INSERT INTO shares (id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens)
+		err = w.Exec(`INSERT INTO shares (id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)`,
 			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript,
 			kit.Millis(share.CreatedAt), kit.Millis(share.ExpiresAt))
 		if err != nil {
 			return err
 		}
-		return tx.AppendLedger(record)
+		return w.AppendLedger(record)
 	})
 }
 
-func (t Tables) RemoveShare(ctx context.Context, id string, record store.LedgerRecord) error {
-	return t.Write(ctx, Essential|Policy, func(tx Tx) error {
-		n, err := tx.ExecCount(`DELETE FROM shares WHERE id = $1`, id)
+func (t *Tables) RemoveShare(ctx context.Context, id string, record store.LedgerRecord) error {
+	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+		n, err := w.ExecCount(`DELETE FROM shares WHERE id = $1`, id)
 		if err == nil && n == 0 {
 			return schema.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		return tx.AppendLedger(record)
+		return w.AppendLedger(record)
 	})
 }
 
-func (t Tables) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
-	return t.Write(ctx, Plain, func(tx Tx) error {
+func (t *Tables) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
+	return t.Write(ctx, Plain, func(w *Work) error {
 		var opens int64
-		found, err := tx.Get([]any{&opens}, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`,
+		found, err := w.Get([]any{&opens}, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`,
 			kit.Millis(at), id)
 		if err != nil || !found || opens > 1 {
 			return err
 		}
-		return tx.AppendLedger(first)
+		return w.AppendLedger(first)
 	})
 }

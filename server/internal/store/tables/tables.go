@@ -1,5 +1,5 @@
-// Package tables stores the tables that have the same columns and statements in every engine. Its SQL has
-// the placeholders $1, $2 …, which SQLite and PostgreSQL both read.
+// Package tables stores the tables that have the same columns and statements in every engine. Its SQL is
+// PostgreSQL's; the SQLite engine translates the few words that it spells differently (see sqlite/dialect.go).
 package tables
 
 import (
@@ -10,16 +10,50 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Tx is a transaction of an engine.
+// Tx runs the statements of a transaction of an engine.
 type Tx interface {
+	// Exec executes a statement, at the latest when the transaction is committed.
 	Exec(query string, args ...any) error
 	// ExecCount returns the number of rows that the statement affected.
 	ExecCount(query string, args ...any) (int64, error)
+	// ExecOne is Exec for a statement that has to affect one row and ends with RETURNING 1. Otherwise the write
+	// fails with GuardError, possibly only when the transaction is committed.
+	ExecOne(guard Guard, query string, args ...any) error
 	// Get reads one row. found is false if there is none.
 	Get(into []any, query string, args ...any) (found bool, err error)
-	AppendLedger(records ...store.LedgerRecord) error
+	// Query calls each for every row. each runs no statement.
+	Query(each func(Rows) error, query string, args ...any) error
 	Now() time.Time
+	// Head is the last sequence number of the log.
+	Head() int64
+	AppendLedger(records ...store.LedgerRecord) error
+	// AfterCommit runs f when the transaction is committed, on the writer's goroutine.
+	AfterCommit(f func())
 }
+
+// Guard names what a statement of ExecOne requires.
+type Guard string
+
+// GuardRule requires that a rule is not revoked.
+const GuardRule Guard = "rule"
+
+// GuardError returns the error of a write whose guard failed.
+func GuardError(guard Guard) error {
+	if guard == GuardRule {
+		return store.ErrRuleEnded
+	}
+	return store.ErrConflict
+}
+
+// Work is a transaction of an engine with the rules of the tables. An engine has one for each of its
+// transactions, which may have several writes.
+type Work struct {
+	Tx
+	t *Tables
+}
+
+// Begin returns the Work of a transaction.
+func (t *Tables) Begin(tx Tx) *Work { return &Work{Tx: tx, t: t} }
 
 // Change are the properties of a write.
 type Change int
@@ -40,9 +74,10 @@ type Rows interface {
 
 // Engine runs statements and transactions.
 type Engine interface {
-	Write(ctx context.Context, kind Change, run func(Tx) error) error
+	Write(ctx context.Context, kind Change, run func(*Work) error) error
 	// Read calls each for every row.
 	Read(ctx context.Context, each func(Rows) error, query string, args ...any) error
+	// ReadOne reads one row, by its key or of few. It does not end with ctx.
 	ReadOne(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
 }
 
@@ -50,12 +85,25 @@ type Engine interface {
 type Tables struct{ Engine }
 
 func list[T any](ctx context.Context, e Engine, fields func(*T) []any, query string, args ...any) (all []T, err error) {
-	err = e.Read(ctx, func(rows Rows) error {
-		all = append(all, *new(T))
-		return rows.Scan(fields(&all[len(all)-1])...)
-	}, query, args...)
+	err = e.Read(ctx, appendTo(&all, fields), query, args...)
 	return all, err
 }
+
+// listIn is list in a transaction.
+func listIn[T any](tx Tx, fields func(*T) []any, query string, args ...any) (all []T, err error) {
+	err = tx.Query(appendTo(&all, fields), query, args...)
+	return all, err
+}
+
+func appendTo[T any](all *[]T, fields func(*T) []any) func(Rows) error {
+	return func(rows Rows) error {
+		*all = append(*all, *new(T))
+		return rows.Scan(fields(&(*all)[len(*all)-1])...)
+	}
+}
+
+// column are the fields of a row of one column.
+func column[T any](v *T) []any { return []any{v} }
 
 func one[T any](ctx context.Context, e Engine, fields func(*T) []any, query string, args ...any) (v T, err error) {
 	found, err := e.ReadOne(ctx, fields(&v), query, args...)
@@ -69,6 +117,6 @@ func orNotFound(found bool, err error) error {
 	return err
 }
 
-func (t Tables) exec(ctx context.Context, kind Change, query string, args ...any) error {
-	return t.Write(ctx, kind, func(tx Tx) error { return tx.Exec(query, args...) })
+func (t *Tables) exec(ctx context.Context, kind Change, query string, args ...any) error {
+	return t.Write(ctx, kind, func(w *Work) error { return w.Exec(query, args...) })
 }
