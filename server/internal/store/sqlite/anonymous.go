@@ -20,20 +20,20 @@ func (t *tx) removeAnonymous() (removed store.AnonymousRemoval, err error) {
 		}
 		removed.Channels, removed.Questions = append(removed.Channels, c.ID), append(removed.Questions, questions...)
 	}
-	rows, err := t.query(`SELECT id FROM rules WHERE stream_id = 1 AND revoked_at = 0 AND json_extract(CAST(rule AS TEXT), '$.createdBy') = ? ORDER BY id`, store.LocalName)
+	rows, err := t.query(`SELECT id FROM rules WHERE revoked_at = 0 AND created_by = ? ORDER BY id`, store.LocalName)
 	rules, err := collect(rows, err, scanColumn[int64])
 	if err != nil {
 		return removed, err
 	}
 	for _, id := range rules {
-		if _, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ?`, kit.Millis(t.now), kit.ByHub, id); err != nil {
+		if _, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE id = ?`, kit.Millis(t.now), kit.ByHub, id); err != nil {
 			return removed, err
 		}
 		if err := t.appendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: kit.ByHub, Data: kit.RuleData{ID: id}}); err != nil {
 			return removed, err
 		}
 	}
-	browsers, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1 AND person = ''`)
+	browsers, err := t.exec(`DELETE FROM browsers WHERE person = ''`)
 	for range browsers {
 		if err == nil {
 			err = t.appendLedger(store.LedgerRecord{Action: "push.removed", Actor: kit.ByHub})
@@ -42,6 +42,6 @@ func (t *tx) removeAnonymous() (removed store.AnonymousRemoval, err error) {
 	if err != nil {
 		return removed, err
 	}
-	_, err = t.exec(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ''`)
+	_, err = t.exec(`DELETE FROM notice_settings WHERE person = ''`)
 	return removed, err
 }

@@ -109,15 +109,15 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	if err := t.markTime(seq, previous); err != nil {
 		return store.Receipt{}, err
 	}
-	_, err = t.exec(`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err = t.exec(`INSERT INTO events (seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool,
 		d.NewQuestion != nil, kit.Nullable(key), kit.NonNil(e.Envelope), kit.NonNil(e.Payload))
 	if err == nil {
 		err = t.recordNames(seq, ids)
 	}
 	if err == nil && d.Transcript != nil {
-		_, err = t.exec(`INSERT INTO chats (stream_id, seq, chat) VALUES (1, ?, ?)`, seq, d.Transcript)
+		_, err = t.exec(`INSERT INTO chats (seq, chat) VALUES (?, ?)`, seq, d.Transcript)
 	}
 	var leader *kit.GroupRow
 	if err == nil && d.NewQuestion != nil {
@@ -157,10 +157,10 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 
 func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) error {
 	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, kit.Everyone)
-	_, err := t.exec(`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, version, changed_at,
+	_, err := t.exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
 			body_hash, ask_hash, secret_hash, has_nonce, addressed)
-		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`,
 		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
 		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
 		kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
@@ -187,7 +187,7 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 	return t.insertAwaiting(e.ID, ids.app, q.Awaiting)
 }
 
-const queryByKey = `SELECT seq FROM events WHERE stream_id = 1 AND key = ?`
+const queryByKey = `SELECT seq FROM events WHERE key = ?`
 
 func (s *engine) HasKey(ctx context.Context, key string) (bool, error) {
 	rows, err := s.readers.query(ctx, queryByKey, kit.HashKey(key))
@@ -201,7 +201,7 @@ func (s *engine) HasKey(ctx context.Context, key string) (bool, error) {
 func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
 	var first store.NewQuestion
 	err := t.get([]any{&first.BodyHash, &first.AskHash, &first.SecretHash},
-		`SELECT body_hash, ask_hash, secret_hash FROM questions WHERE stream_id = 1 AND seq = ?`, seq)
+		`SELECT body_hash, ask_hash, secret_hash FROM questions WHERE seq = ?`, seq)
 	switch isPlain := errors.Is(err, sql.ErrNoRows); {
 	case isPlain && q == nil:
 		return nil
@@ -211,13 +211,13 @@ func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
 		return schema.ErrKeyConflict
 	}
 	_, err = t.exec(`UPDATE questions SET url = ?, listener_key = ?, version = version + 1
-		WHERE stream_id = 1 AND seq = ?`, q.URL, q.ListenerKey, seq)
+		WHERE seq = ?`, q.URL, q.ListenerKey, seq)
 	if err != nil || q.URL == "" {
 		return err
 	}
 	now := kit.Millis(t.now)
 	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, handled = 0, due = ?2, wake = max(?2, leased), until = max(until, ?3)
-		WHERE stream_id = 1 AND seq = ?4 AND sent = 0 AND state NOT IN (?5, ?6, ?7)`,
+		WHERE seq = ?4 AND NOT sent AND state NOT IN (?5, ?6, ?7)`,
 		schema.Queued, now, now+kit.CallbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
 	return err
 }
@@ -239,7 +239,7 @@ func (t *tx) markTime(seq, previous int64) error {
 	if at/store.QuarterMS == previous/store.QuarterMS {
 		return nil
 	}
-	_, err := t.exec(`INSERT INTO time_marks (stream_id, received_at, seq, previous) VALUES (1, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO time_marks (received_at, seq, previous) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET seq = excluded.seq, previous = excluded.previous`, at, seq, previous)
 	return err
 }

@@ -91,8 +91,8 @@ func (t *tx) applyOne(c *store.Change) error {
 // next, still names the change before it.
 func (t *tx) insertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error) {
 	seq = t.nextSeq()
-	_, err = t.exec(`INSERT INTO changes (seq, stream_id, question, previous, ends, status)
-		SELECT ?, 1, seq, last_change, ?, ? FROM questions WHERE stream_id = 1 AND seq = ?`, seq, ends, status, id)
+	_, err = t.exec(`INSERT INTO changes (seq, question, previous, ends, status)
+		SELECT ?, seq, last_change, ?, ? FROM questions WHERE seq = ?`, seq, ends, status, id)
 	return seq, err
 }
 
@@ -114,7 +114,7 @@ func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed i
 			proofs = coalesce(?4, proofs), changed_at = ?5, last_change = ?15, deadline = coalesce(?6, deadline), held = iif(?8 IS NULL, held, ?7), held_until = coalesce(?8, held_until),
 			remind_at = coalesce(?9, remind_at), escalate_at = coalesce(?10, escalate_at), next_at = coalesce(?11, next_at),
 			addressed = coalesce(?12, addressed)`+ended+`
-		WHERE stream_id = 1 AND seq = ?13 AND version = ?14`, args...)
+		WHERE seq = ?13 AND version = ?14`, args...)
 }
 
 // updatePending updates the copy of a pending question: its awaiting rows, and the
@@ -122,7 +122,7 @@ func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed i
 func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[int64], settles bool) error {
 	id := c.Event.ID
 	if row.IsAddressed && (settles || c.Awaiting != nil) {
-		if _, err := t.exec(`DELETE FROM awaiting WHERE stream_id = 1 AND seq = ?`, id); err != nil {
+		if _, err := t.exec(`DELETE FROM awaiting WHERE seq = ?`, id); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[int64], sett
 
 func (t *tx) explainUnchanged(id schema.EventID) error {
 	var found int
-	err := t.get([]any{&found}, `SELECT 1 FROM questions WHERE stream_id = 1 AND seq = ?`, id)
+	err := t.get([]any{&found}, `SELECT 1 FROM questions WHERE seq = ?`, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return explainNoQuestion(context.Background(), &t.w.statements, id)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -77,16 +78,17 @@ func (s *CopySource) open(ctx context.Context, file string) error {
 
 // requireCurrentSchema refuses a database that a hub of this version would migrate.
 func requireCurrentSchema(ctx context.Context, db *sql.DB) error {
-	files, err := migrations.ReadDir("migrations")
+	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
-	var newest, current int64
-	if _, err := fmt.Sscanf(files[len(files)-1].Name(), "%d_", &newest); err != nil {
+	p, err := newMigrator(db, files)
+	if err != nil {
 		return err
 	}
-	if err := db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&current); err != nil {
-		return err
+	current, newest, err := p.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
 	}
 	if current != newest {
 		return fmt.Errorf("its schema is %d, and this version copies %d; nothing was changed; start and stop the hub of this version on it, then copy", current, newest)
@@ -96,7 +98,7 @@ func requireCurrentSchema(ctx context.Context, db *sql.DB) error {
 
 func (s *CopySource) readState(ctx context.Context, conn *sql.Conn, keyFile string) error {
 	var public []byte
-	err := conn.QueryRowContext(ctx, `SELECT id, public_key FROM hub WHERE stream_id = 1`).Scan(&s.state.HubID, &public)
+	err := conn.QueryRowContext(ctx, `SELECT id, public_key FROM hub`).Scan(&s.state.HubID, &public)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && len(public) == 0 {
 		return errors.New("no hub has used it, so there is nothing to copy; start the hub on the other database")
 	}
@@ -117,11 +119,11 @@ func (s *CopySource) readState(ctx context.Context, conn *sql.Conn, keyFile stri
 	if err != nil {
 		return err
 	}
-	return ignoreNoRows(conn.QueryRowContext(ctx, `SELECT seq, uid FROM events WHERE stream_id = 1 ORDER BY seq DESC LIMIT 1`).Scan(&s.state.Newest, &s.state.NewestUID))
+	return ignoreNoRows(conn.QueryRowContext(ctx, `SELECT seq, uid FROM events ORDER BY seq DESC LIMIT 1`).Scan(&s.state.Newest, &s.state.NewestUID))
 }
 
 func (s *CopySource) readNames(ctx context.Context, conn *sql.Conn) error {
-	rows, err := conn.QueryContext(ctx, `SELECT id, kind, name FROM names WHERE stream_id = 1`)
+	rows, err := conn.QueryContext(ctx, `SELECT id, kind, name FROM names`)
 	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var id int64
 		var key nameKey
@@ -133,25 +135,14 @@ func (s *CopySource) readNames(ctx context.Context, conn *sql.Conn) error {
 
 // notCopied are tables that the target has in another form, or makes itself.
 var notCopied = []string{
-	"streams",                                    // State
-	"names", "zones", "derived", "rating_cursor", // the tables of copiedTables
+	"streams",        // State
+	"names", "zones", // with texts
 	"search_blocks", "search_grams", // the search index, which the hub builds
 	"goose_db_version", "sqlite_sequence", "moved",
 }
 
-// addedColumns are columns of the target that are expressions here.
-var addedColumns = map[string]map[string]string{
-	"rules": {
-		"created_by": `coalesce(json_extract(CAST(rule AS TEXT), '$.createdBy'), '')`,
-		"scope":      `coalesce(json_extract(CAST(rule AS TEXT), '$.scope'), '')`,
-	},
-}
-
-// queryCursors returns the table cursors of the target.
-const queryCursors = `SELECT 'projections', cursor FROM derived WHERE stream_id = 1 UNION ALL SELECT 'ratings', cursor FROM rating_cursor WHERE stream_id = 1`
-
 func (s *CopySource) readColumns(ctx context.Context, conn *sql.Conn) error {
-	rows, err := conn.QueryContext(ctx, `SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND c.name <> 'stream_id'`)
+	rows, err := conn.QueryContext(ctx, `SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'`)
 	err = eachRow(rows, err, func(rows *sql.Rows) error {
 		var table, column string
 		err := rows.Scan(&table, &column)
@@ -160,12 +151,8 @@ func (s *CopySource) readColumns(ctx context.Context, conn *sql.Conn) error {
 		}
 		return err
 	})
-	for table, columns := range addedColumns {
-		s.columns[table] = slices.AppendSeq(s.columns[table], maps.Keys(columns))
-	}
 	s.columns["names"] = []string{"kind", "name", "first"}
 	s.columns["zones"] = []string{"kind", "name", "zone"}
-	s.columns["cursors"] = []string{"name", "cursor"}
 	return err
 }
 
@@ -182,10 +169,6 @@ func (s *CopySource) Rows(ctx context.Context, table string, columns []string, o
 		return s.nameRows(columns, row)
 	case "zones":
 		return s.zoneRows(ctx, columns, row)
-	case "cursors":
-		return s.each(ctx, queryCursors, 2, func(values []any) error {
-			return row(pick(columns, s.columns[table], values))
-		})
 	}
 	query := copyQuery(table, columns, order)
 	resolve := s.resolver(table, columns)
@@ -200,11 +183,9 @@ func (s *CopySource) Rows(ctx context.Context, table string, columns []string, o
 func copyQuery(table string, columns []string, order string) string {
 	expressions := make([]string, len(columns))
 	for i, column := range columns {
-		if expressions[i] = addedColumns[table][column]; expressions[i] == "" {
-			expressions[i] = `"` + column + `"`
-		}
+		expressions[i] = `"` + column + `"`
 	}
-	query := `SELECT ` + strings.Join(expressions, ", ") + ` FROM ` + table + ` WHERE stream_id = 1`
+	query := `SELECT ` + strings.Join(expressions, ", ") + ` FROM ` + table + ``
 	if order != "" {
 		query += ` ORDER BY "` + order + `"`
 	}
@@ -262,7 +243,7 @@ func (s *CopySource) nameRows(columns []string, row func(values []any) error) er
 }
 
 func (s *CopySource) zoneRows(ctx context.Context, columns []string, row func(values []any) error) error {
-	return s.each(ctx, `SELECT name, zone FROM zones WHERE stream_id = 1`, 2, func(values []any) error {
+	return s.each(ctx, `SELECT name, zone FROM zones`, 2, func(values []any) error {
 		id, _ := values[0].(int64)
 		key, ok := s.names[id]
 		if !ok {

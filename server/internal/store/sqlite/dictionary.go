@@ -109,7 +109,7 @@ func (t *tx) ensureNameID(k nameKind, text string) (int64, error) {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		id = t.counters.lastNameID + 1
-		if _, err := t.exec(`INSERT INTO names (stream_id, kind, id, name) VALUES (1, ?, ?, ?)`, k, id, text); err != nil {
+		if _, err := t.exec(`INSERT INTO names (kind, id, name) VALUES (?, ?, ?)`, k, id, text); err != nil {
 			return 0, err
 		}
 		t.counters.lastNameID = id
@@ -147,8 +147,8 @@ func (s *engine) findNameID(ctx context.Context, k nameKind, text string) (int64
 }
 
 const (
-	queryNameID   = `SELECT id FROM names WHERE stream_id = 1 AND kind = ? AND name = ?`
-	queryNameText = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? AND id = ?`
+	queryNameID   = `SELECT id FROM names WHERE kind = ? AND name = ?`
+	queryNameText = `SELECT name FROM names WHERE kind = ? AND id = ?`
 )
 
 // nameText returns the name with the given ID; empty if it was pruned.
@@ -187,8 +187,8 @@ func (s *engine) FilterOptions(ctx context.Context) (schema.FilterOptions, error
 }
 
 const (
-	queryNamesInOrder = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY name LIMIT ?`
-	queryNamesNewest  = `SELECT name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY id DESC LIMIT ?`
+	queryNamesInOrder = `SELECT name FROM names WHERE kind = ? ORDER BY name LIMIT ?`
+	queryNamesNewest  = `SELECT name FROM names WHERE kind = ? ORDER BY id DESC LIMIT ?`
 )
 
 func (s *engine) listNames(ctx context.Context, query string, k nameKind, limit int) ([]string, error) {

@@ -18,7 +18,7 @@ func (s *engine) hasOutstanding(e *store.Event) bool {
 func (t *tx) directive(e *store.Event, r *store.DirectiveRequest) (*control.Directive, error) {
 	d, err := kit.NewDirective(e, r, t.addFreeze, t.useGrant, t.messages().HandOver)
 	if err == nil && d != nil && d.Freeze != nil {
-		_, err = t.exec(`INSERT INTO frozen_calls (seq, stream_id) VALUES (?, 1)`, e.ID)
+		_, err = t.exec(`INSERT INTO frozen_calls (seq) VALUES (?)`, e.ID)
 	}
 	return d, err
 }

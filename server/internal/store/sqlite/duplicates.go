@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	queryDuplicateKey = `SELECT same, same_as FROM questions WHERE stream_id = 1 AND seq = ?`
-	queryGroupRow     = `SELECT version, state, status FROM questions WHERE stream_id = 1 AND seq = ?`
+	queryDuplicateKey = `SELECT same, same_as FROM questions WHERE seq = ?`
+	queryGroupRow     = `SELECT version, state, status FROM questions WHERE seq = ?`
 )
 
 func (s *engine) GroupMembers(ctx context.Context, leader schema.EventID) ([]store.GroupMember, error) {
@@ -39,14 +39,14 @@ func (t *tx) SetGroupStatus(g *kit.GroupRow, status []byte) error {
 		return err
 	}
 	t.rows = append(t.rows, kit.GroupLogRow(seq, g.ID, status))
-	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ?, last_change = ? WHERE stream_id = 1 AND seq = ?`,
+	_, err = t.exec(`UPDATE questions SET version = ?, status = ?, changed_at = ?, last_change = ? WHERE seq = ?`,
 		g.Version, status, kit.Millis(t.now), seq, g.ID)
 	return err
 }
 
 // SetGroupLeader implements kit.GroupStore.
 func (t *tx) SetGroupLeader(id, leader schema.EventID, joined int64) error {
-	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE stream_id = 1 AND seq = ?`, leader, joined, id)
+	_, err := t.exec(`UPDATE questions SET same_as = ?, joined = ? WHERE seq = ?`, leader, joined, id)
 	return err
 }
 

@@ -13,8 +13,8 @@ const maxEarlierOutcomes = 1000
 
 const queryEarlierOutcomes = `SELECT p.seq, coalesce(json_extract(CAST(p.status AS TEXT), '$.outcome'), '')
 	FROM questions q CROSS JOIN questions p INDEXED BY questions_by_call
-		ON p.stream_id = q.stream_id AND p.app = q.app AND p.call = q.call AND p.seq < q.seq
-	WHERE q.stream_id = 1 AND q.seq = ? AND p.call IS NOT NULL AND p.state <> 'pending'
+		ON p.app = q.app AND p.call = q.call AND p.seq < q.seq
+	WHERE q.seq = ? AND p.call IS NOT NULL AND p.state <> 'pending'
 	ORDER BY p.seq DESC LIMIT ?`
 
 func (s *engine) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]store.EarlierOutcome, error) {

@@ -19,7 +19,7 @@ import (
 const (
 	eventColumns = `e.seq, e.uid, e.received_at, e.timestamp, e.app, e.session, e.type, e.tool, e.envelope, `
 	fullPayload  = `e.payload, 0, `
-	eventTables  = `events e LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)`
+	eventTables  = `events e LEFT JOIN questions q ON q.seq = iif(e.asks, e.seq, NULL)`
 )
 
 // listedPayload omits a big payload without reading its pages.
@@ -116,8 +116,8 @@ func scanEvents(rows *sql.Rows, err error, limit int, dest func(*eventRow) []any
 }
 
 var queryEvent = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, c.chat
-	FROM ` + eventTables + ` LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
-	WHERE e.stream_id = 1 AND e.seq = ?`
+	FROM ` + eventTables + ` LEFT JOIN chats c ON c.seq = e.seq
+	WHERE e.seq = ?`
 
 func (s *engine) Event(ctx context.Context, id schema.EventID) (*store.Event, []byte, error) {
 	var r eventRow

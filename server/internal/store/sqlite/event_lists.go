@@ -9,7 +9,7 @@ import (
 )
 
 var queryRecent = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM ` + eventTables + `
-	WHERE e.stream_id = 1 ORDER BY e.seq DESC LIMIT ?`
+	WHERE e.seq > 0 ORDER BY e.seq DESC LIMIT ?`
 
 func (s *engine) Recent(ctx context.Context, limit int) ([]*store.Event, error) {
 	rows, err := s.readers.query(ctx, queryRecent, limit)
@@ -19,8 +19,8 @@ func (s *engine) Recent(ctx context.Context, limit int) ([]*store.Event, error) 
 }
 
 var queryPending = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
-	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-	WHERE q.stream_id = 1 AND q.inbox = 'pending' AND q.seq > ? ORDER BY q.seq LIMIT 1000`
+	FROM questions q CROSS JOIN events e ON e.seq = q.seq
+	WHERE q.inbox = 'pending' AND q.seq > ? ORDER BY q.seq LIMIT 1000`
 
 func (s *engine) Pending(ctx context.Context) ([]*store.Event, error) {
 	var all []*store.Event
@@ -38,8 +38,8 @@ func (s *engine) Pending(ctx context.Context) ([]*store.Event, error) {
 }
 
 var queryQuestions = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
-	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-	WHERE q.stream_id = 1 AND q.seq < ? ORDER BY q.seq DESC LIMIT ?`
+	FROM questions q CROSS JOIN events e ON e.seq = q.seq
+	WHERE q.seq < ? ORDER BY q.seq DESC LIMIT ?`
 
 func (s *engine) Questions(ctx context.Context, before schema.EventID, n int) ([]*store.Event, error) {
 	rows, err := s.readers.query(ctx, queryQuestions, before, n)

@@ -61,10 +61,10 @@ func (s *engine) newFilterQuery(ctx context.Context, f *store.Filter) (*filterQu
 
 const (
 	queryMarkSince = `SELECT seq, previous FROM time_marks
-		WHERE stream_id = 1 AND received_at >= ? ORDER BY received_at LIMIT 1`
+		WHERE received_at >= ? ORDER BY received_at LIMIT 1`
 	queryMarkBefore = `SELECT seq FROM time_marks
-		WHERE stream_id = 1 AND received_at < ? ORDER BY received_at DESC LIMIT 1`
-	queryReceived = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
+		WHERE received_at < ? ORDER BY received_at DESC LIMIT 1`
+	queryReceived = `SELECT seq, received_at FROM events WHERE seq >= ? ORDER BY seq LIMIT 1`
 )
 
 // timeMarks implements kit.TimeMarks.
@@ -133,7 +133,7 @@ func (q *filterQuery) nameSegmentSQL(n int64) (string, []any) {
 	}
 	b.add(`SELECT ` + edge + `(zone) FROM (SELECT z.zone FROM `)
 	q.joinNameSegments(&b)
-	b.add(` WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, q.From>>nameSegmentBits, q.To>>nameSegmentBits)
+	b.add(` WHERE z.name = ? AND z.zone BETWEEN ? AND ?`, q.names[0].id, q.From>>nameSegmentBits, q.To>>nameSegmentBits)
 	b.add(` ORDER BY z.zone `+kit.Order(q.Ascending)+` LIMIT ?)`, n)
 	return b.String(), b.args
 }
@@ -143,7 +143,7 @@ func (q *filterQuery) nameSegmentSQL(n int64) (string, []any) {
 func (q *filterQuery) joinNameSegments(b *sqlBuilder) {
 	b.add(`zones z`)
 	for i, n := range q.names[1:] {
-		b.add(fmt.Sprintf(` CROSS JOIN zones z%d ON z%d.stream_id = 1 AND z%d.name = ? AND z%d.zone = z.zone`, i, i, i, i), n.id)
+		b.add(fmt.Sprintf(` CROSS JOIN zones z%d ON z%d.name = ? AND z%d.zone = z.zone`, i, i, i), n.id)
 	}
 }
 
@@ -154,29 +154,28 @@ func (q *filterQuery) sql(from, to int64, limit int) (string, []any) {
 	switch {
 	case q.Status == store.Undelivered:
 		b.add(`deliveries d INDEXED BY deliveries_undelivered
-			CROSS JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
-			CROSS JOIN events e ON e.stream_id = d.stream_id AND e.seq = d.seq
-			WHERE d.stream_id = 1 AND d.undelivered = 1 AND d.seq >= ? AND d.seq <= ?`, from, to)
+			CROSS JOIN questions q ON q.seq = d.seq
+			CROSS JOIN events e ON e.seq = d.seq
+			WHERE d.undelivered AND d.seq >= ? AND d.seq <= ?`, from, to)
 		q.addConditions(&b, "q")
 		b.add(` ORDER BY d.seq ` + kit.Order(q.Ascending))
 	case q.Status != "":
 		index, condition := questionState(schema.State(q.Status))
 		b.add(`questions q INDEXED BY `+index+`
-			CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-			WHERE q.stream_id = 1 AND `+condition+` AND q.seq >= ? AND q.seq <= ?`, from, to)
+			CROSS JOIN events e ON e.seq = q.seq
+			WHERE `+condition+` AND q.seq >= ? AND q.seq <= ?`, from, to)
 		q.addConditions(&b, "q")
 		b.add(` ORDER BY q.seq ` + kit.Order(q.Ascending))
 	case len(q.names) > 0:
 		q.joinNameSegments(&b)
-		b.add(fmt.Sprintf(` CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1
-				AND e.seq BETWEEN max(z.zone << %d, ?) AND min((z.zone << %d) + %d, ?)
-			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)
-			WHERE z.stream_id = 1 AND z.name = ? AND z.zone BETWEEN ? AND ?`,
+		b.add(fmt.Sprintf(` CROSS JOIN events e INDEXED BY events_scan ON e.seq BETWEEN max(z.zone << %d, ?) AND min((z.zone << %d) + %d, ?)
+			LEFT JOIN questions q ON q.seq = iif(e.asks, e.seq, NULL)
+			WHERE z.name = ? AND z.zone BETWEEN ? AND ?`,
 			nameSegmentBits, nameSegmentBits, nameSegmentSize-1), from, to, q.names[0].id, from>>nameSegmentBits, to>>nameSegmentBits)
 		q.addConditions(&b, "e")
 		b.add(` ORDER BY z.zone ` + kit.Order(q.Ascending) + `, e.seq ` + kit.Order(q.Ascending))
 	default:
-		b.add(eventTables+` WHERE e.stream_id = 1 AND e.seq BETWEEN ? AND ?`, from, to)
+		b.add(eventTables+` WHERE e.seq BETWEEN ? AND ?`, from, to)
 		q.addConditions(&b, "e")
 		b.add(` ORDER BY e.seq ` + kit.Order(q.Ascending))
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	freezeColumns      = `SELECT id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at FROM freezes WHERE stream_id = 1`
-	queryFreeze        = freezeColumns + ` AND id = ?`
-	queryActiveFreezes = freezeColumns + ` AND lifted_at = 0 ORDER BY id`
-	queryFreezeOf      = freezeColumns + ` AND lifted_at = 0 AND (scope = 'all' OR app = ?1 AND (scope = 'app' OR session = ?2)) ORDER BY id LIMIT 1`
+	freezeColumns      = `SELECT id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at FROM freezes`
+	queryFreeze        = freezeColumns + ` WHERE id = ?`
+	queryActiveFreezes = freezeColumns + ` WHERE lifted_at = 0 ORDER BY id`
+	queryFreezeOf      = freezeColumns + ` WHERE lifted_at = 0 AND (scope = 'all' OR app = ?1 AND (scope = 'app' OR session = ?2)) ORDER BY id LIMIT 1`
 )
 
 func freezeFields(f *control.Freeze) []any {
@@ -27,15 +27,15 @@ func freezeFields(f *control.Freeze) []any {
 func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		stored, created = f, false
-		err := t.get(freezeFields(&stored), freezeColumns+` AND lifted_at = 0 AND scope = ? AND app = ? AND session = ?`, string(f.Scope), f.SourceApp, f.SessionID)
+		err := t.get(freezeFields(&stored), freezeColumns+` WHERE lifted_at = 0 AND scope = ? AND app = ? AND session = ?`, string(f.Scope), f.SourceApp, f.SessionID)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		var last, active int64
-		if err := t.get([]any{&last}, `SELECT coalesce(max(id), 0) FROM freezes WHERE stream_id = 1`); err != nil {
+		if err := t.get([]any{&last}, `SELECT coalesce(max(id), 0) FROM freezes`); err != nil {
 			return err
 		}
-		if err := t.get([]any{&active}, `SELECT count(*) FROM freezes WHERE stream_id = 1 AND lifted_at = 0`); err != nil {
+		if err := t.get([]any{&active}, `SELECT count(*) FROM freezes WHERE lifted_at = 0`); err != nil {
 			return err
 		}
 		if active >= store.MaxFreezes {
@@ -43,8 +43,8 @@ func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 		}
 		stored, created = f, true
 		stored.ID = last + 1
-		if _, err := t.exec(`INSERT INTO freezes (id, stream_id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at)
-			VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0)`, stored.ID, string(f.Scope), f.SourceApp, f.SessionID, f.By, f.Reason, string(f.Rule), f.CostUSD, int64(f.CreatedAt)); err != nil {
+		if _, err := t.exec(`INSERT INTO freezes (id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0)`, stored.ID, string(f.Scope), f.SourceApp, f.SessionID, f.By, f.Reason, string(f.Rule), f.CostUSD, int64(f.CreatedAt)); err != nil {
 			return err
 		}
 		t.afterCommit(func() { s.PutFreeze(stored) })
@@ -55,7 +55,7 @@ func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 
 func (s *engine) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
-		lifted, err := t.exec(`UPDATE freezes SET lifted_by = ?, lifted_at = ? WHERE stream_id = 1 AND id = ? AND lifted_at = 0`, by, kit.Millis(at), id)
+		lifted, err := t.exec(`UPDATE freezes SET lifted_by = ?, lifted_at = ? WHERE id = ? AND lifted_at = 0`, by, kit.Millis(at), id)
 		if err == nil && lifted > 0 {
 			t.afterCommit(func() { s.RemoveFreeze(id) })
 			err = t.appendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: kit.FreezeData{ID: id}})

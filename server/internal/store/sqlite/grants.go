@@ -44,8 +44,8 @@ func (t *tx) insertAppeal(e *store.Event, digest []byte) error {
 	if digest == nil {
 		return nil
 	}
-	_, err := t.exec(`INSERT INTO grants (question, stream_id, app, session, digest, granted_by, granted_at, expires_at, used_at, used_by)
-		VALUES (?, 1, ?, ?, ?, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
+	_, err := t.exec(`INSERT INTO grants (question, app, session, digest, granted_by, granted_at, expires_at, used_at, used_by)
+		VALUES (?, ?, ?, ?, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
 	return err
 }
 
@@ -55,14 +55,14 @@ func (t *tx) endAppeal(e *store.Event, g *store.GrantChange) error {
 		return nil
 	}
 	if len(g.By) == 0 {
-		_, err := t.exec(`DELETE FROM grants WHERE question = ? AND stream_id = 1 AND granted_at = 0`, e.ID)
+		_, err := t.exec(`DELETE FROM grants WHERE question = ? AND granted_at = 0`, e.ID)
 		return err
 	}
 	by, err := grantedBy(g.By)
 	if err != nil {
 		return err
 	}
-	granted, err := t.exec(`UPDATE grants SET granted_by = ?, granted_at = ?, expires_at = ? WHERE question = ? AND stream_id = 1 AND granted_at = 0`,
+	granted, err := t.exec(`UPDATE grants SET granted_by = ?, granted_at = ?, expires_at = ? WHERE question = ? AND granted_at = 0`,
 		by, kit.Millis(g.GrantedAt), kit.Millis(g.ExpiresAt), e.ID)
 	if err != nil || granted == 0 {
 		return err
@@ -83,7 +83,7 @@ func (t *tx) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRe
 	var by string
 	var grantedAt, expiresAt int64
 	err := t.get([]any{&g.Question, &by, &grantedAt, &expiresAt}, `SELECT question, granted_by, granted_at, expires_at FROM grants
-		WHERE stream_id = 1 AND app = ? AND session = ? AND digest = ? AND granted_at > 0 AND used_at = 0 AND expires_at > ? ORDER BY question LIMIT 1`,
+		WHERE app = ? AND session = ? AND digest = ? AND granted_at > 0 AND used_at = 0 AND expires_at > ? ORDER BY question LIMIT 1`,
 		e.App, e.Session, r.StoredDigest, kit.Millis(t.now))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -108,7 +108,7 @@ func (t *tx) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRe
 // addApproval adds the signed approval of the appeal.
 func (t *tx) addApproval(g *control.Grant) error {
 	var receipt []byte
-	err := t.get([]any{&receipt}, `SELECT receipt FROM questions WHERE stream_id = 1 AND seq = ?`, g.Question)
+	err := t.get([]any{&receipt}, `SELECT receipt FROM questions WHERE seq = ?`, g.Question)
 	if err != nil || receipt == nil {
 		return ignoreNoRows(err)
 	}
@@ -117,7 +117,7 @@ func (t *tx) addApproval(g *control.Grant) error {
 
 // closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
 func (t *tx) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
-	closed, err := t.exec(`UPDATE grants SET used_at = ?, used_by = ? WHERE question = ? AND stream_id = 1 AND used_at = 0`, kit.Millis(t.now), usedBy, question)
+	closed, err := t.exec(`UPDATE grants SET used_at = ?, used_by = ? WHERE question = ? AND used_at = 0`, kit.Millis(t.now), usedBy, question)
 	if err != nil || closed == 0 {
 		return err
 	}
@@ -132,7 +132,7 @@ func (t *tx) repeatGrant(d *control.Directive, e *store.Event, r *store.Directiv
 	var question schema.EventID
 	var by string
 	var isSame bool
-	err := t.get([]any{&question, &by, &isSame}, `SELECT question, granted_by, digest = ? FROM grants WHERE stream_id = 1 AND used_by = ? AND used_by > 0`, r.StoredDigest, e.ID)
+	err := t.get([]any{&question, &by, &isSame}, `SELECT question, granted_by, digest = ? FROM grants WHERE used_by = ? AND used_by > 0`, r.StoredDigest, e.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (t *tx) repeatGrant(d *control.Directive, e *store.Event, r *store.Directiv
 	return t.addApproval(d.Grant)
 }
 
-const queryOpenGrants = `SELECT question, app, session, expires_at FROM grants WHERE stream_id = 1 AND granted_at > 0 AND (used_at = 0 OR expires_at > ?)`
+const queryOpenGrants = `SELECT question, app, session, expires_at FROM grants WHERE granted_at > 0 AND (used_at = 0 OR expires_at > ?)`
 
 func (s *engine) loadGrants(ctx context.Context, w *writer) error {
 	rows, err := w.conn.QueryContext(ctx, queryOpenGrants, kit.Millis(s.clock()))

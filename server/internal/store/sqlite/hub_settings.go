@@ -13,7 +13,7 @@ import (
 // hubSettings reads the settings with this name into out, and leaves out as it is if there are none.
 func (s *engine) hubSettings(ctx context.Context, name string, out any) error {
 	var raw []byte
-	err := s.readers.get(ctx, []any{&raw}, `SELECT settings FROM hub_settings WHERE stream_id = 1 AND name = ?`, name)
+	err := s.readers.get(ctx, []any{&raw}, `SELECT settings FROM hub_settings WHERE name = ?`, name)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -31,8 +31,8 @@ func (s *engine) setHubSettings(ctx context.Context, name string, settings any, 
 		return err
 	}
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
-		if _, err := t.exec(`INSERT INTO hub_settings (stream_id, name, settings) VALUES (1, ?, ?)
-			ON CONFLICT (stream_id, name) DO UPDATE SET settings = excluded.settings`, name, raw); err != nil {
+		if _, err := t.exec(`INSERT INTO hub_settings (name, settings) VALUES (?, ?)
+			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, name, raw); err != nil {
 			return err
 		}
 		return t.appendLedger(store.LedgerRecord{Action: name + ".changed", Actor: by, Data: settings})

@@ -3,16 +3,11 @@ package sqlite
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/hmac"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-
-	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
@@ -20,7 +15,7 @@ import (
 
 func (s *engine) Identity() *identity.Key { return s.identity }
 
-const queryRotations = `SELECT envelope FROM key_rotations WHERE stream_id = 1 ORDER BY n`
+const queryRotations = `SELECT envelope FROM key_rotations ORDER BY n`
 
 func (s *engine) KeyRotations(ctx context.Context) ([]schema.Envelope, error) {
 	rows, err := s.readers.query(ctx, queryRotations)
@@ -36,11 +31,10 @@ func (s *engine) KeyRotations(ctx context.Context) ([]schema.Envelope, error) {
 	})
 }
 
-// openIdentity loads the hub's key. A database without one gets a key: a new database, or one of
-// a version that stored its secrets unencrypted.
+// openIdentity loads the hub's key. A new database gets one.
 func (s *engine) openIdentity(ctx context.Context, w *writer) error {
 	var public []byte
-	if err := w.conn.QueryRowContext(ctx, `SELECT public_key FROM hub WHERE stream_id = 1`).Scan(&public); err != nil {
+	if err := w.conn.QueryRowContext(ctx, `SELECT public_key FROM hub`).Scan(&public); err != nil {
 		return err
 	}
 	file := identity.File(s.file)
@@ -66,14 +60,9 @@ func (s *engine) openIdentity(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// setFirstKey stores the public key and encrypts the secrets of an older version with the key.
+// setFirstKey stores the public key.
 func (s *engine) setFirstKey(ctx context.Context, w *writer) error {
-	err := w.runNow(func(t *tx) error {
-		if err := t.hashRequestSecrets(); err != nil {
-			return err
-		}
-		return t.setKey(plaintext{}, s.identity)
-	})
+	err := w.runNow(func(t *tx) error { return t.setKey(plaintext{}, s.identity) })
 	if err != nil {
 		return fmt.Errorf("store the hub's public key: %w", err)
 	}
@@ -121,42 +110,10 @@ func (t *tx) setKey(old decrypter, key *identity.Key) error {
 	if err := t.encryptPushKey(old, key); err != nil {
 		return err
 	}
-	if _, err := t.exec(`UPDATE hub SET public_key = ?, key = X'' WHERE stream_id = 1`, []byte(key.Public())); err != nil {
+	if _, err := t.exec(`UPDATE hub SET public_key = ?`, []byte(key.Public())); err != nil {
 		return err
 	}
 	return t.signLedgerHead()
-}
-
-// hashRequestSecrets stores the hashes of request secrets that an older version derived
-// from hub.key, for questions whose agents may still use them.
-func (t *tx) hashRequestSecrets() error {
-	var key []byte
-	if err := t.get([]any{&key}, `SELECT key FROM hub WHERE stream_id = 1`); err != nil || len(key) == 0 {
-		return err
-	}
-	rows, err := t.query(`SELECT q.seq, e.uid FROM questions q JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-		WHERE q.stream_id = 1 AND q.secret_hash IS NULL AND (q.state = ? OR q.seq IN (SELECT seq FROM deliveries WHERE stream_id = 1 AND undelivered = 1))`, schema.Pending)
-	hashes := map[int64][]byte{}
-	err = eachRow(rows, err, func(rows *sql.Rows) error {
-		var seq int64
-		var uid []byte
-		if err := rows.Scan(&seq, &uid); err != nil {
-			return err
-		}
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte("request:" + uuid.UUID(uid).String()))
-		hashes[seq] = schema.RequestSecretHash(base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for seq, hash := range hashes {
-		if _, err := t.exec(`UPDATE questions SET secret_hash = ? WHERE stream_id = 1 AND seq = ?`, hash, seq); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (t *tx) encryptChannels(old decrypter, key *identity.Key) error {
@@ -167,7 +124,7 @@ func (t *tx) encryptChannels(old decrypter, key *identity.Key) error {
 	}
 	for i := range channels {
 		c := &channels[i]
-		if _, err := t.exec(`UPDATE channels SET url = ?, secret = ? WHERE stream_id = 1 AND id = ?`,
+		if _, err := t.exec(`UPDATE channels SET url = ?, secret = ? WHERE id = ?`,
 			key.Encrypt(channelPlace("url", c.ID), c.URL), key.Encrypt(channelPlace("secret", c.ID), c.Secret), c.ID); err != nil {
 			return err
 		}
@@ -184,6 +141,6 @@ func (t *tx) encryptPushKey(old decrypter, key *identity.Key) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE notifier SET push = ? WHERE stream_id = 1`, key.Encrypt(pushKeyPlace, private))
+	_, err = t.exec(`UPDATE notifier SET push = ?`, key.Encrypt(pushKeyPlace, private))
 	return err
 }

@@ -2,20 +2,15 @@ package sqlite
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // addSecrets stores every kind of secret that the hub must be able to read again. Each contains
@@ -68,9 +63,6 @@ func TestStolenDatabase_RevealsNoSecret(t *testing.T) {
 	requireNotInFile(t, stolen, "HIDDEN")
 	db, err := sql.Open("sqlite", dsn(stolen, "FULL", true))
 	require.NoError(t, err)
-	var key []byte
-	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT key FROM hub`).Scan(&key))
-	require.Empty(t, key)
 	require.NoError(t, db.Close())
 
 	_, err = Open(t.Context(), Config{Path: stolen, ReserveFileBytes: -1})
@@ -81,58 +73,6 @@ func TestStolenDatabase_RevealsNoSecret(t *testing.T) {
 	require.NoError(t, identity.Commit(identity.File(stolen)))
 	_, err = Open(t.Context(), Config{Path: stolen, ReserveFileBytes: -1})
 	require.ErrorContains(t, err, `run "hookback-server key new"`)
-}
-
-// TestOpen_EncryptsSecretsOfOlderVersions opens a database as an older version left it: secrets
-// and the hub's key are in the clear.
-func TestOpen_EncryptsSecretsOfOlderVersions(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	addSecrets(t, b)
-	require.NoError(t, b.Close())
-	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
-	require.NoError(t, err)
-	for _, query := range []string{
-		`UPDATE hub SET public_key = X'', key = CAST('HIDDEN key of 32 bytes in the clear' AS BLOB)`,
-		`UPDATE channels SET url = 'https://chat.example/HIDDEN-url', secret = 'whsec_HIDDEN'`,
-		`UPDATE notifier SET push = 'HIDDEN-push'`,
-	} {
-		_, err := db.ExecContext(t.Context(), query)
-		require.NoError(t, err)
-	}
-	require.NoError(t, db.Close())
-	require.NoError(t, os.Remove(identity.File(b.file)))
-
-	b.Open(t)
-	requireSecrets(t, b)
-	requireNotInFile(t, b.file, "HIDDEN")
-	b.Reopen(t)
-	requireSecrets(t, b)
-}
-
-// TestOpen_KeepsRequestSecretsOfOlderVersions: the agents of pending questions have secrets that
-// an older version derived from hub.key.
-func TestOpen_KeepsRequestSecretsOfOlderVersions(t *testing.T) {
-	t.Parallel()
-	b := newTestStore(t)
-	asked := b.MustAppend(t, conformance.NewQuestionDraft("s", conformance.ClockStart))
-	require.NoError(t, b.Close())
-	db, err := sql.Open("sqlite", dsn(b.file, "FULL", false))
-	require.NoError(t, err)
-	for _, query := range []string{
-		`UPDATE hub SET public_key = X'', key = CAST('old key' AS BLOB)`, `UPDATE questions SET secret_hash = NULL, body_hash = NULL, ask_hash = NULL`,
-	} {
-		_, err := db.ExecContext(t.Context(), query)
-		require.NoError(t, err)
-	}
-	require.NoError(t, db.Close())
-	require.NoError(t, os.Remove(identity.File(b.file)))
-
-	b.Open(t)
-	mac := hmac.New(sha256.New, []byte("old key"))
-	mac.Write([]byte("request:" + asked.UID))
-	secret := base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-	require.Equal(t, schema.RequestSecretHash(secret), b.MustQuestion(t, asked.ID).SecretHash)
 }
 
 // TestOpen_CompletesInterruptedFirstStart: the hub was killed after it stored the public key and

@@ -17,45 +17,45 @@ import (
 // answer has no rows: see pendingQuestion.isAddressed.
 func (t *tx) insertAwaiting(id schema.EventID, app int64, names []string) error {
 	if len(names) == 1 {
-		_, err := t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) VALUES (1, ?, ?, ?)`, names[0], id, app)
+		_, err := t.exec(`INSERT OR IGNORE INTO awaiting (person, seq, app) VALUES (?, ?, ?)`, names[0], id, app)
 		return err
 	}
 	list, err := json.Marshal(names)
 	if err == nil {
-		_, err = t.exec(`INSERT OR IGNORE INTO awaiting (stream_id, person, seq, app) SELECT 1, value, ?, ? FROM json_each(?)`, id, app, string(list))
+		_, err = t.exec(`INSERT OR IGNORE INTO awaiting (person, seq, app) SELECT value, ?, ? FROM json_each(?)`, id, app, string(list))
 	}
 	return err
 }
 
 const (
 	queryInbox = `SELECT seq FROM questions
-		WHERE stream_id = 1 AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+		WHERE seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxStatus = `SELECT seq FROM questions INDEXED BY questions_by_inbox
-		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+		WHERE inbox = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxAgent = `SELECT seq FROM questions INDEXED BY questions_by_agent
-		WHERE stream_id = 1 AND app = ? AND inbox = ? AND inbox <> 'pending' AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+		WHERE app = ? AND inbox = ? AND inbox <> 'pending' AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxAwaiting = `SELECT seq FROM awaiting
-		WHERE stream_id = 1 AND person = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+		WHERE person = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	queryInboxAwaitingAgent = `SELECT seq FROM awaiting
-		WHERE stream_id = 1 AND person = ? AND app = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+		WHERE person = ? AND app = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 
 	queryCountStatus = `SELECT count(*) FROM questions INDEXED BY questions_by_inbox
-		WHERE stream_id = 1 AND inbox = ? AND seq >= ? AND seq < ?`
+		WHERE inbox = ? AND seq >= ? AND seq < ?`
 	queryCountAgent = `SELECT count(*) FROM questions INDEXED BY questions_by_agent
-		WHERE stream_id = 1 AND app = ? AND inbox = ? AND inbox <> 'pending' AND seq >= ? AND seq < ?`
-	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE stream_id = 1 AND person = ?`
+		WHERE app = ? AND inbox = ? AND inbox <> 'pending' AND seq >= ? AND seq < ?`
+	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE person = ?`
 
 	queryRequesters = `WITH RECURSIVE askers (app) AS (
-			SELECT min(app) FROM questions INDEXED BY questions_by_agent WHERE stream_id = 1 AND inbox <> 'pending'
+			SELECT min(app) FROM questions INDEXED BY questions_by_agent WHERE inbox <> 'pending'
 			UNION ALL
-			SELECT (SELECT min(q.app) FROM questions q INDEXED BY questions_by_agent WHERE q.stream_id = 1 AND q.inbox <> 'pending' AND q.app > askers.app)
+			SELECT (SELECT min(q.app) FROM questions q INDEXED BY questions_by_agent WHERE q.inbox <> 'pending' AND q.app > askers.app)
 				FROM askers WHERE askers.app IS NOT NULL)
-		SELECT n.name FROM askers CROSS JOIN names n ON n.stream_id = 1 AND n.kind = 1 AND n.id = askers.app WHERE askers.app IS NOT NULL`
+		SELECT n.name FROM askers CROSS JOIN names n ON n.kind = 1 AND n.id = askers.app WHERE askers.app IS NOT NULL`
 )
 
 var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM json_each(?) j
-		CROSS JOIN questions q ON q.stream_id = 1 AND q.seq = j.value
-		CROSS JOIN events e ON e.stream_id = 1 AND e.seq = j.value`
+		CROSS JOIN questions q ON q.seq = j.value
+		CROSS JOIN events e ON e.seq = j.value`
 
 // inbox returns the reader of the inbox.
 func (s *engine) inbox() kit.Inbox[int64] {

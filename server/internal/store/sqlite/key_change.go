@@ -77,15 +77,14 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO key_rotations (stream_id, n, envelope)
-			SELECT 1, coalesce(max(n), 0) + 1, ? FROM key_rotations WHERE stream_id = 1`, envelope); err != nil {
+		if _, err := t.exec(`INSERT INTO key_rotations (n, envelope)
+			SELECT coalesce(max(n), 0) + 1, ? FROM key_rotations`, envelope); err != nil {
 			return err
 		}
-		if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1
-			AND n <= (SELECT max(n) FROM key_rotations WHERE stream_id = 1) - ?`, sign.MaxRotations); err != nil {
+		if _, err := t.exec(`DELETE FROM key_rotations WHERE n <= (SELECT max(n) FROM key_rotations) - ?`, sign.MaxRotations); err != nil {
 			return err
 		}
-	} else if _, err := t.exec(`DELETE FROM key_rotations WHERE stream_id = 1`); err != nil {
+	} else if _, err := t.exec(`DELETE FROM key_rotations`); err != nil {
 		return err
 	}
 	return t.appendLedger(store.LedgerRecord{Action: action, Actor: kit.ByHub, Data: kit.KeyData{From: c.Old, To: c.New}})
@@ -95,8 +94,8 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 // follow the change no longer trust the old key.
 func (t *tx) signUndelivered(old, next *identity.Key) error {
 	signed := map[int64][]byte{}
-	rows, err := t.query(`SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
-		WHERE d.stream_id = 1 AND d.undelivered = 1 AND q.receipt IS NOT NULL`)
+	rows, err := t.query(`SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.seq = d.seq
+		WHERE d.undelivered AND q.receipt IS NOT NULL`)
 	err = eachRow(rows, err, func(rows *sql.Rows) error {
 		var seq int64
 		var receipt []byte
@@ -118,7 +117,7 @@ func (t *tx) signUndelivered(old, next *identity.Key) error {
 		return err
 	}
 	for seq, envelope := range signed {
-		if _, err := t.exec(`UPDATE questions SET receipt = ? WHERE stream_id = 1 AND seq = ?`, envelope, seq); err != nil {
+		if _, err := t.exec(`UPDATE questions SET receipt = ? WHERE seq = ?`, envelope, seq); err != nil {
 			return err
 		}
 	}
@@ -138,9 +137,9 @@ func (t *tx) removeUnreadable() (channels []string, err error) {
 		}
 		channels = append(channels, c.Name)
 	}
-	if _, err := t.exec(`DELETE FROM browsers WHERE stream_id = 1`); err != nil {
+	if _, err := t.exec(`DELETE FROM browsers`); err != nil {
 		return nil, err
 	}
-	_, err = t.exec(`UPDATE notifier SET push = '', push_key = '' WHERE stream_id = 1`)
+	_, err = t.exec(`UPDATE notifier SET push = '', push_key = ''`)
 	return channels, err
 }

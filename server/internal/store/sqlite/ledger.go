@@ -24,7 +24,7 @@ func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, ?, ?, ?, ?)`, e.N, e.QuestionID, e.Hash, line); err != nil {
+		if _, err := t.exec(`INSERT INTO ledger (n, question, hash, entry) VALUES (?, ?, ?, ?)`, e.N, e.QuestionID, e.Hash, line); err != nil {
 			return err
 		}
 		t.counters.chainEnd = kit.ChainEnd{N: e.N, Hash: e.Hash}
@@ -40,15 +40,15 @@ func (t *tx) appendLedger(records ...store.LedgerRecord) error {
 // readChainEnd reads the audit log's last entry.
 func readChainEnd(ctx context.Context, conn *sql.Conn) (kit.ChainEnd, error) {
 	end := kit.ChainEnd{Hash: sign.FirstPrev}
-	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`).Scan(&end.N, &end.Hash)
+	err := conn.QueryRowContext(ctx, `SELECT n, hash FROM ledger ORDER BY n DESC LIMIT 1`).Scan(&end.N, &end.Hash)
 	return end, ignoreNoRows(err)
 }
 
 const (
-	queryLedger                 = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n LIMIT ?`
-	queryLedgerNewest           = `SELECT entry FROM ledger WHERE stream_id = 1 AND n > ? AND n < ? ORDER BY n DESC LIMIT ?`
-	queryLedgerOfQuestion       = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n LIMIT ?3`
-	queryLedgerNewestOfQuestion = `SELECT entry FROM ledger WHERE stream_id = 1 AND question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n DESC LIMIT ?3`
+	queryLedger                 = `SELECT entry FROM ledger WHERE n > ? AND n < ? ORDER BY n LIMIT ?`
+	queryLedgerNewest           = `SELECT entry FROM ledger WHERE n > ? AND n < ? ORDER BY n DESC LIMIT ?`
+	queryLedgerOfQuestion       = `SELECT entry FROM ledger WHERE question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n LIMIT ?3`
+	queryLedgerNewestOfQuestion = `SELECT entry FROM ledger WHERE question > 0 AND n > ? AND n < ? AND question = ?4 ORDER BY n DESC LIMIT ?3`
 )
 
 func (s *engine) Ledger(ctx context.Context, p store.LedgerPage) (entries []json.RawMessage, _ error) {

@@ -19,8 +19,7 @@ const (
 	queryHasHeads = `SELECT count(*) FROM sqlite_master WHERE name = 'ledger_heads'`
 	// Both tables are read in the order of their primary keys.
 	querySignedLedger = `SELECT l.n, l.hash, l.entry, h.envelope
-		FROM ledger l LEFT JOIN ledger_heads h ON h.stream_id = l.stream_id AND h.n = l.n
-		WHERE l.stream_id = 1 ORDER BY l.n`
+		FROM ledger l LEFT JOIN ledger_heads h ON h.n = l.n ORDER BY l.n`
 )
 
 // CheckLedger verifies the hash chain of the ledger in the database at path and compares it with
@@ -45,7 +44,7 @@ func CheckLedger(ctx context.Context, path string) (state store.LedgerState, err
 		return state, err // of a version without signed heads
 	}
 	check := ledgerCheck{}
-	if err := t.QueryRowContext(ctx, `SELECT id, public_key FROM hub WHERE stream_id = 1`).Scan(&check.hubID, (*[]byte)(&check.key)); err != nil {
+	if err := t.QueryRowContext(ctx, `SELECT id, public_key FROM hub`).Scan(&check.hubID, (*[]byte)(&check.key)); err != nil {
 		return state, err
 	}
 	if len(check.key) > 0 {
@@ -79,7 +78,7 @@ func (c *ledgerCheck) run(ctx context.Context, t *sql.Tx) error {
 		return err
 	}
 	var newest int64
-	if err := t.QueryRowContext(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads WHERE stream_id = 1`).Scan(&newest); err != nil {
+	if err := t.QueryRowContext(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads`).Scan(&newest); err != nil {
 		return err
 	}
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-const queryLedgerHead = `SELECT envelope FROM ledger_heads WHERE stream_id = 1 ORDER BY n DESC LIMIT 1`
+const queryLedgerHead = `SELECT envelope FROM ledger_heads ORDER BY n DESC LIMIT 1`
 
 func (s *engine) LedgerHead(ctx context.Context) (envelope []byte, err error) {
 	err = s.readers.get(ctx, []any{&envelope}, queryLedgerHead)
@@ -38,7 +38,7 @@ func (t *tx) signLedgerHead() error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`INSERT OR REPLACE INTO ledger_heads (stream_id, n, envelope) VALUES (1, ?, ?)`, end.N, envelope); err != nil {
+	if _, err := t.exec(`INSERT OR REPLACE INTO ledger_heads (n, envelope) VALUES (?, ?)`, end.N, envelope); err != nil {
 		return err
 	}
 	t.counters.signedHead = end.N
@@ -46,12 +46,12 @@ func (t *tx) signLedgerHead() error {
 		return nil
 	}
 	// The new head covers the entries of the heads in between.
-	_, err = t.exec(`DELETE FROM ledger_heads WHERE stream_id = 1 AND n > ? AND n < ?`, end.N-kit.SignEvery, end.N)
+	_, err = t.exec(`DELETE FROM ledger_heads WHERE n > ? AND n < ?`, end.N-kit.SignEvery, end.N)
 	return err
 }
 
 // readSignedHead reads the number of the newest signed entry; 0: none.
 func readSignedHead(ctx context.Context, conn *sql.Conn) (n int64, err error) {
-	err = conn.QueryRowContext(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads WHERE stream_id = 1`).Scan(&n)
+	err = conn.QueryRowContext(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads`).Scan(&n)
 	return n, err
 }

@@ -44,7 +44,7 @@ func (b *testStore) head(t *testing.T) (head sign.LedgerHead) {
 
 func (b *testStore) headNumbers(t *testing.T) (numbers []int64) {
 	t.Helper()
-	rows, err := b.readers.query(t.Context(), `SELECT n FROM ledger_heads WHERE stream_id = 1 ORDER BY n`)
+	rows, err := b.readers.query(t.Context(), `SELECT n FROM ledger_heads ORDER BY n`)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, rows.Close()) }()
 	for rows.Next() {

@@ -14,13 +14,13 @@ import (
 
 var (
 	queryLogEvents = `SELECT ` + eventColumns + listedPayload + `q.question, q.asked FROM ` + eventTables + `
-		WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?`
+		WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?`
 	queryLogEvent = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM ` + eventTables + `
-		WHERE e.stream_id = 1 AND e.seq = ?`
+		WHERE e.seq = ?`
 )
 
 const queryLogChanges = `SELECT seq, question, ends, status FROM changes
-	WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
+	WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
 
 func (s *engine) After(ctx context.Context, seq int64, limit int) ([]store.LogRow, error) {
 	head := s.head.Load()

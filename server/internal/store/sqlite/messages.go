@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	messageColumns  = `SELECT id, state, app, session, agent_id, sender, text, sent_at, handed_at, handed_by FROM messages WHERE stream_id = 1`
-	querySaved      = messageColumns + ` AND session = ? AND app = ? AND state = 'saved' ORDER BY id`
-	queryHandedOver = messageColumns + ` AND session = ? AND app = ? AND agent_id = ? AND state = 'handed_over' AND handed_by < ? ORDER BY id`
-	queryMessages   = `SELECT * FROM (` + messageColumns + ` AND session = ? AND app = ? ORDER BY id DESC LIMIT ?) ORDER BY id`
+	messageColumns  = `SELECT id, state, app, session, agent_id, sender, text, sent_at, handed_at, handed_by FROM messages`
+	querySaved      = messageColumns + ` WHERE session = ? AND app = ? AND state = 'saved' ORDER BY id`
+	queryHandedOver = messageColumns + ` WHERE session = ? AND app = ? AND agent_id = ? AND state = 'handed_over' AND handed_by < ? ORDER BY id`
+	queryMessages   = `SELECT * FROM (` + messageColumns + ` WHERE session = ? AND app = ? ORDER BY id DESC LIMIT ?) ORDER BY id`
 )
 
 func scanMessage(rows *sql.Rows, m *control.Message) error {
@@ -22,8 +22,8 @@ func scanMessage(rows *sql.Rows, m *control.Message) error {
 
 var messageQueries = kit.MessageQueries{
 	Saved: querySaved, HandedOver: queryHandedOver,
-	OfEvent: messageColumns + ` AND handed_by = ? AND handed_by > 0 ORDER BY id`,
-	WithKey: messageColumns + ` AND key = ?`,
+	OfEvent: messageColumns + ` WHERE handed_by = ? AND handed_by > 0 ORDER BY id`,
+	WithKey: messageColumns + ` WHERE key = ?`,
 }
 
 func (t *tx) messages() kit.Messages {
@@ -39,18 +39,18 @@ func (t *tx) Messages(query string, args ...any) ([]control.Message, error) {
 // InsertMessage implements kit.MessageStore.
 func (t *tx) InsertMessage(m *control.Message, key []byte) error {
 	var last sql.NullInt64
-	if err := t.get([]any{&last}, `SELECT max(id) FROM messages WHERE stream_id = 1`); err != nil {
+	if err := t.get([]any{&last}, `SELECT max(id) FROM messages`); err != nil {
 		return err
 	}
 	m.ID = last.Int64 + 1
-	_, err := t.exec(`INSERT INTO messages (stream_id, id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)`, m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), kit.Nullable(key))
+	_, err := t.exec(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?)`, m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), kit.Nullable(key))
 	return err
 }
 
 // UpdateMessage implements kit.MessageStore.
 func (t *tx) UpdateMessage(m *control.Message) error {
-	_, err := t.exec(`UPDATE messages SET state = ?, handed_at = ?, handed_by = ? WHERE stream_id = 1 AND id = ?`, m.State, int64(m.HandedAt), m.Event, m.ID)
+	_, err := t.exec(`UPDATE messages SET state = ?, handed_at = ?, handed_by = ? WHERE id = ?`, m.State, int64(m.HandedAt), m.Event, m.ID)
 	return err
 }
 
@@ -70,7 +70,7 @@ func (s *engine) CreateMessage(ctx context.Context, d store.MessageDraft) (m con
 
 func (s *engine) WithdrawMessage(ctx context.Context, id int64, by string) (m control.Message, err error) {
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
-		list, err := t.Messages(messageColumns+` AND id = ?`, id)
+		list, err := t.Messages(messageColumns+` WHERE id = ?`, id)
 		if err == nil {
 			m, err = t.messages().Withdraw(list, by)
 		}
@@ -100,7 +100,7 @@ func (s *engine) HasWaitingMessages(key store.SessionKey) bool {
 
 // loadMessages counts the messages that wait for agents, at the start.
 func (s *engine) loadMessages(ctx context.Context, w *writer) error {
-	rows, err := w.conn.QueryContext(ctx, `SELECT app, session, state FROM messages WHERE stream_id = 1 AND state IN ('saved', 'handed_over')`)
+	rows, err := w.conn.QueryContext(ctx, `SELECT app, session, state FROM messages WHERE state IN ('saved', 'handed_over')`)
 	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var key store.SessionKey
 		var state control.MessageState
@@ -114,7 +114,7 @@ func (s *engine) loadMessages(ctx context.Context, w *writer) error {
 }
 
 // queryPrunableMessages does not select the newest message, so that no id is used twice.
-const queryPrunableMessages = messageColumns + ` AND id < (SELECT max(id) FROM messages) AND sent_at < ? AND state <> 'saved' ORDER BY id LIMIT ?`
+const queryPrunableMessages = messageColumns + ` WHERE id < (SELECT max(id) FROM messages) AND sent_at < ? AND state <> 'saved' ORDER BY id LIMIT ?`
 
 // pruneMessages removes messages that wait no more. They are as old as the events next to them.
 func (s *engine) pruneMessages(ctx context.Context, p *store.RetentionPolicy, pace *prunePace) error {
@@ -140,7 +140,7 @@ func (t *tx) pruneMessages(before int64, limit int) (n int, err error) {
 	}
 	for i := range list {
 		m := &list[i]
-		if _, err := t.exec(`DELETE FROM messages WHERE stream_id = 1 AND id = ?`, m.ID); err != nil {
+		if _, err := t.exec(`DELETE FROM messages WHERE id = ?`, m.ID); err != nil {
 			return 0, err
 		}
 		if m.State == control.MessageHandedOver {

@@ -44,9 +44,9 @@ func (s *engine) nameConditions(ctx context.Context, names []filter.Name) (condi
 // queryNames selects names by an ASCII pattern, and all names that are not ASCII, which
 // Go compares.
 const (
-	queryNames = `SELECT id, name FROM (SELECT id, name FROM names WHERE stream_id = 1 AND kind = ? ORDER BY id DESC LIMIT ?)
+	queryNames = `SELECT id, name FROM (SELECT id, name FROM names WHERE kind = ? ORDER BY id DESC LIMIT ?)
 		WHERE name LIKE ? ESCAPE '\' OR length(CAST(name AS BLOB)) > length(name) LIMIT ?`
-	queryCountNames = `SELECT count(*) FROM (SELECT 1 FROM names WHERE stream_id = 1 AND kind = ? LIMIT ?)`
+	queryCountNames = `SELECT count(*) FROM (SELECT 1 FROM names WHERE kind = ? LIMIT ?)`
 )
 
 // matchingNameIDs returns the IDs of the names that match n. complete is false if there

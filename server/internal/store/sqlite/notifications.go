@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	queryNotificationCursor   = `SELECT cursor FROM notifier WHERE stream_id = 1`
-	queryAskedSince           = `SELECT seq, seq FROM questions WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	queryChangedSince         = `SELECT seq, question FROM changes WHERE stream_id = 1 AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
-	queryNotificationProgress = `SELECT reminders, escalated FROM noticed WHERE stream_id = 1 AND question = ?`
-	queryBecameGroupLeader    = `SELECT same_as = 0 AND joined > 0 AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = q.stream_id AND n.question = q.seq)
-		FROM questions q WHERE q.stream_id = 1 AND q.seq = ?`
-	queryNotificationsOf  = notificationColumns + ` WHERE stream_id = 1 AND question = ? ORDER BY question`
-	queryDueNotifications = notificationColumns + ` WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?`
-	queryNextNotification = `SELECT min(due) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ?`
-	queryLastSent         = `SELECT max(at) FROM notices WHERE stream_id = 1 AND state = 'sent' AND channel = ? AND person = ?`
-	queryClaimsInFlight   = `SELECT count(*) FROM notices WHERE stream_id = 1 AND state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
+	queryNotificationCursor   = `SELECT cursor FROM notifier`
+	queryAskedSince           = `SELECT seq, seq FROM questions WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
+	queryChangedSince         = `SELECT seq, question FROM changes WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`
+	queryNotificationProgress = `SELECT reminders, escalated FROM noticed WHERE question = ?`
+	queryBecameGroupLeader    = `SELECT same_as = 0 AND joined > 0 AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.question = q.seq)
+		FROM questions q WHERE q.seq = ?`
+	queryNotificationsOf  = notificationColumns + ` WHERE question = ? ORDER BY question`
+	queryDueNotifications = notificationColumns + ` WHERE state = 'queued' AND channel = ? AND due <= ? ORDER BY due LIMIT ?`
+	queryNextNotification = `SELECT min(due) FROM notices WHERE state = 'queued' AND channel = ?`
+	queryLastSent         = `SELECT max(at) FROM notices WHERE state = 'sent' AND channel = ? AND person = ?`
+	queryClaimsInFlight   = `SELECT count(*) FROM notices WHERE state = 'queued' AND channel = ? AND due > ? AND leased > ? AND person = ? AND id <> ?`
 
-	queryPendingNotified = `SELECT q.seq FROM questions q WHERE q.stream_id = 1 AND q.inbox = 'pending'
-		AND EXISTS (SELECT 1 FROM notices n WHERE n.stream_id = 1 AND n.question = q.seq) ORDER BY q.seq`
+	queryPendingNotified = `SELECT q.seq FROM questions q WHERE q.inbox = 'pending'
+		AND EXISTS (SELECT 1 FROM notices n WHERE n.question = q.seq) ORDER BY q.seq`
 
 	notificationColumns = `SELECT id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at FROM notices`
 )
@@ -36,7 +36,7 @@ func (s *engine) NotificationCursor(ctx context.Context) (cursor int64, err erro
 }
 
 func (s *engine) SetNotificationCursor(ctx context.Context, cursor int64) error {
-	return s.writer.exec(ctx, false, `UPDATE notifier SET cursor = max(cursor, ?) WHERE stream_id = 1`, cursor)
+	return s.writer.exec(ctx, false, `UPDATE notifier SET cursor = max(cursor, ?)`, cursor)
 }
 
 func (s *engine) QuestionsSince(ctx context.Context, seq int64, limit int) (ids []schema.EventID, upTo int64, err error) {
@@ -75,8 +75,8 @@ func (s *engine) AddNotifications(
 		if done == nil {
 			return nil
 		}
-		_, err := t.exec(`INSERT INTO noticed (stream_id, question, reminders, escalated) VALUES (1, ?, ?, ?)
-			ON CONFLICT (stream_id, question) DO UPDATE SET reminders = excluded.reminders, escalated = excluded.escalated`,
+		_, err := t.exec(`INSERT INTO noticed (question, reminders, escalated) VALUES (?, ?, ?)
+			ON CONFLICT (question) DO UPDATE SET reminders = excluded.reminders, escalated = excluded.escalated`,
 			id, done.Reminders, done.Escalated)
 		return err
 	}})
@@ -84,9 +84,9 @@ func (s *engine) AddNotifications(
 
 func (t *tx) addNotification(id schema.EventID, n *store.Notification) error {
 	now := kit.Millis(t.now)
-	_, err := t.exec(`INSERT INTO notices (stream_id, id, question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
-		SELECT 1, coalesce(max(id), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ? FROM notices WHERE stream_id = 1
-		ON CONFLICT (stream_id, question, channel, person, kind, n) DO NOTHING`,
+	_, err := t.exec(`INSERT INTO notices (question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?, 0, ?, ?)
+		ON CONFLICT (question, channel, person, kind, n) DO NOTHING`,
 		id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, kit.Millis(n.Due), now, now)
 	return err
 }
@@ -142,7 +142,7 @@ func (t *tx) claimNotification(n *store.Notification, until, since time.Time) (s
 			return store.ClaimInFlight, nil
 		}
 	}
-	changed, err := t.exec(`UPDATE notices SET due = ?1, leased = ?1 WHERE stream_id = 1 AND id = ?2 AND state = 'queued' AND due = ?3`,
+	changed, err := t.exec(`UPDATE notices SET due = ?1, leased = ?1 WHERE id = ?2 AND state = 'queued' AND due = ?3`,
 		kit.Millis(until), n.ID, kit.Millis(n.Due))
 	if err != nil || changed == 0 {
 		return store.ClaimLost, err
@@ -153,7 +153,7 @@ func (t *tx) claimNotification(n *store.Notification, until, since time.Time) (s
 func (s *engine) SetNotification(ctx context.Context, n *store.Notification) error {
 	return s.writer.do(ctx, &op{run: func(t *tx) error {
 		_, err := t.exec(`UPDATE notices SET state = ?, why = ?, error = ?, attempts = ?, due = ?, leased = 0, at = ?
-			WHERE stream_id = 1 AND id = ? AND (state = 'queued' OR ? = 'sent')`,
+			WHERE id = ? AND (state = 'queued' OR ? = 'sent')`,
 			n.State, n.Why, n.Error, n.Attempts, kit.Millis(n.Due), kit.Millis(t.now), n.ID, n.State)
 		return err
 	}})
@@ -162,7 +162,7 @@ func (s *engine) SetNotification(ctx context.Context, n *store.Notification) err
 func (s *engine) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error) {
 	err = s.writer.do(ctx, &op{run: func(t *tx) error {
 		n, err := t.exec(`UPDATE notices SET state = 'suppressed', why = ?, leased = 0, at = ?
-			WHERE stream_id = 1 AND question = ? AND state = 'queued'`, why, kit.Millis(t.now), id)
+			WHERE question = ? AND state = 'queued'`, why, kit.Millis(t.now), id)
 		found = n > 0
 		return err
 	}})
@@ -171,7 +171,7 @@ func (s *engine) SuppressNotifications(ctx context.Context, id schema.EventID, w
 
 func (s *engine) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
 	err := s.writer.do(ctx, &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE stream_id = 1 AND state = 'queued' AND leased > 0`, kit.Millis(t.now))
+		_, err := t.exec(`UPDATE notices SET due = ?, leased = 0 WHERE state = 'queued' AND leased > 0`, kit.Millis(t.now))
 		return err
 	}})
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *engine) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventI
 
 func (s *engine) NotificationSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error) {
 	var raw []byte
-	err = s.readers.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE stream_id = 1 AND person = ?`, person)
+	err = s.readers.get(ctx, []any{&raw}, `SELECT settings FROM notice_settings WHERE person = ?`, person)
 	if errors.Is(err, sql.ErrNoRows) {
 		return settings, nil
 	}
@@ -198,6 +198,6 @@ func (s *engine) SetNotificationSettings(ctx context.Context, person string, set
 	if err != nil {
 		return err
 	}
-	return s.writer.exec(ctx, false, `INSERT INTO notice_settings (stream_id, person, settings) VALUES (1, ?, ?)
-		ON CONFLICT (stream_id, person) DO UPDATE SET settings = excluded.settings`, person, raw)
+	return s.writer.exec(ctx, false, `INSERT INTO notice_settings (person, settings) VALUES (?, ?)
+		ON CONFLICT (person) DO UPDATE SET settings = excluded.settings`, person, raw)
 }

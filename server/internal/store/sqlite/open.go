@@ -45,11 +45,7 @@ type Config struct {
 	keyChange *store.KeyChange // see ChangeKey
 }
 
-// Number of reader connections, and the stream that all rows belong to.
-const (
-	maxReaders = 4
-	streamID   = 1
-)
+const maxReaders = 4 // reader connections
 
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
@@ -222,15 +218,14 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 		query string
 		args  []any
 	}{
-		{`INSERT INTO hub (stream_id, id, key) VALUES (1, ?, X'') ON CONFLICT DO NOTHING`, []any{uuid.NewString()}},
-		{`UPDATE deliveries SET leased = 0, due = ?1, wake = ?1
-			WHERE stream_id = 1 AND open = 1`, []any{now}},
+		{`INSERT INTO hub (one, id) VALUES (1, ?) ON CONFLICT DO NOTHING`, []any{uuid.NewString()}},
+		{`UPDATE deliveries SET leased = 0, due = ?1, wake = ?1 WHERE undelivered AND open`, []any{now}},
 	} {
 		if _, err := w.conn.ExecContext(ctx, step.query, step.args...); err != nil {
 			return err
 		}
 	}
-	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub WHERE stream_id = 1`).Scan(&s.hubID); err != nil {
+	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub`).Scan(&s.hubID); err != nil {
 		return err
 	}
 	stored, err := readCounters(ctx, w.conn)
@@ -264,12 +259,12 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 }
 
 const (
-	queryCounters       = `SELECT head, pruned, events, received, name, decided FROM streams WHERE stream_id = 1`
-	queryLastChange     = `SELECT coalesce(max(seq), 0) FROM changes WHERE stream_id = 1`
-	queryLastEvent      = `SELECT seq, received_at FROM events WHERE stream_id = 1 AND seq > ? ORDER BY seq DESC LIMIT 1`
-	queryUncountedCount = `SELECT count(*) FROM events INDEXED BY events_scan WHERE stream_id = 1 AND seq > ?`
-	queryUncountedEnds  = `SELECT count(*) FROM changes c CROSS JOIN questions q ON q.stream_id = 1 AND q.seq = c.question
-		WHERE c.stream_id = 1 AND c.seq > ? AND c.ends = 1 AND q.inbox = 'decided'`
+	queryCounters       = `SELECT head, pruned, events, received, name, decided FROM streams`
+	queryLastChange     = `SELECT coalesce(max(seq), 0) FROM changes`
+	queryLastEvent      = `SELECT seq, received_at FROM events WHERE seq > ? ORDER BY seq DESC LIMIT 1`
+	queryUncountedCount = `SELECT count(*) FROM events INDEXED BY events_scan WHERE seq > ?`
+	queryUncountedEnds  = `SELECT count(*) FROM changes c CROSS JOIN questions q ON q.seq = c.question
+		WHERE c.seq > ? AND c.ends AND q.inbox = 'decided'`
 )
 
 // readCounters reads the counters that the table streams has, and adds the log rows that
@@ -294,7 +289,7 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 
 const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(json_extract(CAST(status AS TEXT), '$.waiter'), ''), addressed,
 		coalesce(same, ''), same_as, joined
-	FROM questions INDEXED BY questions_by_inbox WHERE stream_id = 1 AND inbox = 'pending' ORDER BY seq`
+	FROM questions INDEXED BY questions_by_inbox WHERE inbox = 'pending' ORDER BY seq`
 
 func (s *engine) loadPending(ctx context.Context, w *writer) error {
 	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)

@@ -14,8 +14,8 @@ import (
 
 func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 	due, leased := kit.Millis(d.Due), kit.Millis(d.Leased)
-	_, err := t.exec(`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
@@ -25,10 +25,10 @@ func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
 }
 
 const (
-	queryNextDelivery  = `SELECT min(wake) FROM deliveries INDEXED BY deliveries_undelivered WHERE stream_id = 1 AND undelivered = 1 AND open = 1`
-	queryDueDeliveries = `SELECT seq, wake FROM deliveries INDEXED BY deliveries_undelivered WHERE stream_id = 1 AND undelivered = 1 AND open = 1 AND wake <= ?`
+	queryNextDelivery  = `SELECT min(wake) FROM deliveries INDEXED BY deliveries_undelivered WHERE undelivered AND open`
+	queryDueDeliveries = `SELECT seq, wake FROM deliveries INDEXED BY deliveries_undelivered WHERE undelivered AND open AND wake <= ?`
 	queryListeners     = `SELECT seq, url, status FROM questions INDEXED BY questions_by_inbox
-		WHERE stream_id = 1 AND inbox = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
+		WHERE inbox = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
 )
 
 func (s *engine) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
@@ -62,7 +62,7 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 		ids = append(ids, d.id)
 	}
 	for _, id := range ids {
-		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE stream_id = 1 AND seq = ?2`, kit.Millis(until), id); err != nil {
+		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE seq = ?2`, kit.Millis(until), id); err != nil {
 			return nil, err
 		}
 	}

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	queryPersons  = `SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people WHERE stream_id = 1 ORDER BY name`
-	querySignIns  = `SELECT id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at FROM sign_ins WHERE stream_id = 1 ORDER BY id`
-	queryTokens   = `SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens WHERE stream_id = 1 ORDER BY id` //nolint:gosec // a table of tokens, no credential
-	queryCodes    = `SELECT hash, person, way, confirmed, created_at, expires_at FROM sign_in_codes WHERE stream_id = 1 ORDER BY hash`
-	queryPasskeys = `SELECT id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys WHERE stream_id = 1 ORDER BY id` //nolint:gosec // a table of passkeys, no credential
+	queryPersons  = `SELECT name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by FROM people ORDER BY name`
+	querySignIns  = `SELECT id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at FROM sign_ins ORDER BY id`
+	queryTokens   = `SELECT id, name, prefix, hash, person, apps, created_at, used_at, expires_at FROM tokens ORDER BY id` //nolint:gosec // a table of tokens, no credential
+	queryCodes    = `SELECT hash, person, way, confirmed, created_at, expires_at FROM sign_in_codes ORDER BY hash`
+	queryPasskeys = `SELECT id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at FROM passkeys ORDER BY id` //nolint:gosec // a table of passkeys, no credential
 )
 
 func (s *engine) People(ctx context.Context) (*store.People, error) {
 	var p store.People
 	// The version is read first: if a change comes between the reads, the next one is refused.
-	err := s.readers.get(ctx, []any{&p.Version, &p.Locked}, `SELECT people_version, locked FROM hub WHERE stream_id = 1`)
+	err := s.readers.get(ctx, []any{&p.Version, &p.Locked}, `SELECT people_version, locked FROM hub`)
 	p.Persons, err = readTable(ctx, s, err, queryPersons, scanPerson)
 	p.SignIns, err = readTable(ctx, s, err, querySignIns, scanSignIn)
 	p.Tokens, err = readTable(ctx, s, err, queryTokens, scanToken)
@@ -63,19 +63,19 @@ func scanPasskey(rows *sql.Rows, k *store.Passkey) error {
 }
 
 func (s *engine) PeopleVersion(ctx context.Context) (version int64, err error) {
-	err = s.readers.get(ctx, []any{&version}, `SELECT people_version FROM hub WHERE stream_id = 1`)
+	err = s.readers.get(ctx, []any{&version}, `SELECT people_version FROM hub`)
 	return version, err
 }
 
 func (s *engine) RecordUse(ctx context.Context, u *store.Uses) error {
 	return s.writer.do(ctx, &op{needsSavepoint: true, run: func(t *tx) error {
 		for id, at := range u.SignIns {
-			if _, err := t.exec(`UPDATE sign_ins SET seen_at = max(seen_at, ?) WHERE stream_id = 1 AND id = ?`, kit.Millis(at), id); err != nil {
+			if _, err := t.exec(`UPDATE sign_ins SET seen_at = max(seen_at, ?) WHERE id = ?`, kit.Millis(at), id); err != nil {
 				return err
 			}
 		}
 		for id, at := range u.Tokens {
-			if _, err := t.exec(`UPDATE tokens SET used_at = max(used_at, ?) WHERE stream_id = 1 AND id = ?`, kit.Millis(at), id); err != nil {
+			if _, err := t.exec(`UPDATE tokens SET used_at = max(used_at, ?) WHERE id = ?`, kit.Millis(at), id); err != nil {
 				return err
 			}
 		}
@@ -99,7 +99,7 @@ func (s *engine) ChangePeople(ctx context.Context, c *store.PeopleChange) (remov
 }
 
 func (t *tx) changePeople(c *store.PeopleChange) error {
-	n, err := t.exec(`UPDATE hub SET people_version = people_version + 1 WHERE stream_id = 1 AND ?1 IN (0, people_version)`, c.Version)
+	n, err := t.exec(`UPDATE hub SET people_version = people_version + 1 WHERE ?1 IN (0, people_version)`, c.Version)
 	switch {
 	case err != nil:
 		return err
@@ -113,49 +113,49 @@ func (t *tx) changePeople(c *store.PeopleChange) error {
 		}
 	}
 	if c.SetLocked {
-		write(`UPDATE hub SET locked = ? WHERE stream_id = 1`, c.Locked)
+		write(`UPDATE hub SET locked = ?`, c.Locked)
 	}
 	for _, name := range c.RemovedPeople {
-		write(`DELETE FROM people WHERE stream_id = 1 AND name = ?`, name)
+		write(`DELETE FROM people WHERE name = ?`, name)
 		// A later account of that name must not inherit these.
-		write(`DELETE FROM browsers WHERE stream_id = 1 AND person = ?`, name)
-		write(`DELETE FROM notice_settings WHERE stream_id = 1 AND person = ?`, name)
-		write(`DELETE FROM shares WHERE stream_id = 1 AND person = ?`, name)
+		write(`DELETE FROM browsers WHERE person = ?`, name)
+		write(`DELETE FROM notice_settings WHERE person = ?`, name)
+		write(`DELETE FROM shares WHERE person = ?`, name)
 	}
 	for _, id := range c.RemovedSignIns {
-		write(`DELETE FROM sign_ins WHERE stream_id = 1 AND id = ?`, id)
+		write(`DELETE FROM sign_ins WHERE id = ?`, id)
 	}
 	for _, id := range c.RemovedTokens {
-		write(`DELETE FROM tokens WHERE stream_id = 1 AND id = ?`, id)
+		write(`DELETE FROM tokens WHERE id = ?`, id)
 	}
 	for _, hash := range c.RemovedCodes {
-		write(`DELETE FROM sign_in_codes WHERE stream_id = 1 AND hash = ?`, hash)
+		write(`DELETE FROM sign_in_codes WHERE hash = ?`, hash)
 	}
 	for _, id := range c.RemovedPasskeys {
-		write(`DELETE FROM passkeys WHERE stream_id = 1 AND id = ?`, id)
+		write(`DELETE FROM passkeys WHERE id = ?`, id)
 	}
 	for _, p := range c.Persons {
-		write(`INSERT OR REPLACE INTO people (stream_id, name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
-			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		write(`INSERT OR REPLACE INTO people (name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			p.Name, p.Role, p.Owner, p.Email, p.Subject, kit.Millis(p.CreatedAt), kit.Millis(p.LastSeenAt),
 			p.SignedIn, kit.Millis(p.ResetAt), p.ResetBy, kit.Millis(p.PromotedAt), p.PromotedBy)
-		write(`DELETE FROM shares WHERE stream_id = 1 AND person = ? AND (? OR created_at <= ?)`, p.Name, p.Role == schema.Viewer, kit.Millis(p.ResetAt))
+		write(`DELETE FROM shares WHERE person = ? AND (? OR created_at <= ?)`, p.Name, p.Role == schema.Viewer, kit.Millis(p.ResetAt))
 	}
 	for _, i := range c.SignIns {
-		write(`INSERT OR REPLACE INTO sign_ins (stream_id, id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		write(`INSERT OR REPLACE INTO sign_ins (id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			i.ID, i.Person, i.Method, i.UserAgent, i.Cookie, i.Key, i.Confirmed, kit.Millis(i.CreatedAt), kit.Millis(i.LastSeenAt))
 	}
 	for _, o := range c.Tokens {
-		write(`INSERT OR REPLACE INTO tokens (stream_id, id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		write(`INSERT OR REPLACE INTO tokens (id, name, prefix, hash, person, apps, created_at, used_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			o.ID, o.Name, o.Prefix, o.Hash, o.Person, kit.JSON(o.Apps),
 			kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt), kit.Millis(o.ExpiresAt))
 	}
 	for _, o := range c.Codes {
-		write(`INSERT OR REPLACE INTO sign_in_codes (stream_id, hash, person, way, confirmed, created_at, expires_at) VALUES (1, ?, ?, ?, ?, ?, ?)`,
+		write(`INSERT OR REPLACE INTO sign_in_codes (hash, person, way, confirmed, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
 			o.Hash, o.Person, o.Method, o.Confirmed, kit.Millis(o.CreatedAt), kit.Millis(o.ExpiresAt))
 	}
 	for _, o := range c.Passkeys {
-		write(`INSERT OR REPLACE INTO passkeys (stream_id, id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		write(`INSERT OR REPLACE INTO passkeys (id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			o.ID, o.Person, o.Name, o.RPID, o.Credential, o.PublicKey, o.SignCount, o.Flags,
 			kit.JSON(o.Transports), kit.Millis(o.CreatedAt), kit.Millis(o.LastUsedAt))
 	}

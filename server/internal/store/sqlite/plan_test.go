@@ -37,9 +37,9 @@ func TestQueryPlans_UseIndexes(t *testing.T) {
 		}
 		for _, line := range explainPlan(t, b, q.query, q.args) {
 			require.NotContains(t, line, "TEMP B-TREE", q.name)
+			isBounded := strings.HasSuffix(line, undeliveredOnly)
 			for _, table := range []string{"e", "events", "q", "questions", "d", "deliveries", "changes", "ledger", "z", "zones", "names", "derived", "sessions", "session_tools", "decisions", "activity", "notices", "noticed", "links_used", "chat_accounts", "chat_messages", "tool_histograms", "awaiting"} {
-				require.NotEqual(t, "SCAN "+table, line, q.name)
-				require.NotContains(t, line, "SCAN "+table+" ", q.name)
+				require.False(t, line == "SCAN "+table || !isBounded && strings.Contains(line, "SCAN "+table+" "), "%s: %s", q.name, line)
 			}
 			if q.golden {
 				fmt.Fprintf(&golden, "    %s\n", line)
@@ -60,6 +60,9 @@ func TestQueryPlans_UseIndexes(t *testing.T) {
 		require.Equal(t, line, got[i], "%s; run with -update if this is meant", query)
 	}
 }
+
+// undeliveredOnly ends the plan of a scan that reads only the few undelivered answers.
+const undeliveredOnly = " INDEX deliveries_undelivered"
 
 type plannedQuery struct {
 	name, query string
@@ -95,10 +98,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Channels", queryChannels, nil, true},
 		{"PushSubscriptions", queryPushSubscriptions, []any{"ada"}, true},
 		{"PushSubscribers", queryPushSubscribers, nil, true},
-		{"ChatAccount", queryChatAccount, []any{"telegram", "1"}, true},
-		{"ChatAccounts", queryChatAccounts, []any{"ada"}, true},
-		{"ChatMessage", queryChatMessage, []any{1, "1", "1"}, true},
-		{"MessagesToSettle", queryMessagesToSettle, []any{1, 9}, true},
 		{"IsLinkUsed", queryIsLinkUsed, []any{1, []byte{1}}, true},
 		{"AddPushSubscription, count", queryCountSubscriptions, []any{"ada", "e"}, true},
 		{"Ledger", queryLedger, []any{0, 9, 9}, true},
@@ -260,7 +259,7 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 		}
 		args := make([]any, 16)
 		for _, line := range explainPlan(t, b, query, args[:countArgs(query)]) {
-			require.NotContains(t, line, "SCAN", query)
+			require.False(t, strings.Contains(line, "SCAN") && !strings.HasSuffix(line, undeliveredOnly), "%s: %s", query, line)
 			require.NotContains(t, line, "TEMP B-TREE", query)
 		}
 	}

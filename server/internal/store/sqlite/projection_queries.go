@@ -11,11 +11,11 @@ import (
 
 const (
 	queryDecisions = `SELECT quarter, app, outcome, person, bin, count FROM decisions
-		WHERE stream_id = 1 AND quarter >= ? AND quarter < ?`
+		WHERE quarter >= ? AND quarter < ?`
 	queryActivity = `SELECT app, events, tools, failures, asked, waited, input, output, cache_read, cache_write, cost FROM activity
-		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
+		WHERE span = ? AND at >= ? AND at < ?`
 	queryToolTimes = `SELECT tool, bins FROM tool_histograms
-		WHERE stream_id = 1 AND span = ? AND at >= ? AND at < ?`
+		WHERE span = ? AND at >= ? AND at < ?`
 )
 
 func (s *engine) Decisions(ctx context.Context, from, to int64) (map[store.Decision]int64, error) {
@@ -51,7 +51,7 @@ func (s *engine) Activity(ctx context.Context, from int64) (map[string]store.Act
 }
 
 const querySpend = `SELECT quarter, app, model, person, project, imported, sum(input), sum(output), sum(cache_read), sum(cache_write), sum(cost)
-	FROM spend INDEXED BY spend_by_quarter WHERE stream_id = 1 AND quarter >= ? AND quarter < ? GROUP BY quarter, app, model, person, project, imported`
+	FROM spend INDEXED BY spend_by_quarter WHERE quarter >= ? AND quarter < ? GROUP BY quarter, app, model, person, project, imported`
 
 func (s *engine) Spend(ctx context.Context, from, to int64) (map[store.SpendGroup]store.Spend, error) {
 	rows, err := s.readers.query(ctx, querySpend, from, to)
@@ -96,8 +96,8 @@ func (s *engine) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]s
 }
 
 const (
-	queryCountSessions = `SELECT count(*) FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? AND active >= ?`
-	queryLatestSession = `SELECT facts FROM sessions INDEXED BY sessions_by_app WHERE stream_id = 1 AND app = ? ORDER BY active DESC LIMIT 1`
+	queryCountSessions = `SELECT count(*) FROM sessions INDEXED BY sessions_by_app WHERE app = ? AND active >= ?`
+	queryLatestSession = `SELECT facts FROM sessions INDEXED BY sessions_by_app WHERE app = ? ORDER BY active DESC LIMIT 1`
 )
 
 func (s *engine) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
@@ -116,9 +116,9 @@ func (s *engine) pruneProjections(ctx context.Context, before time.Time) error {
 	quarter := before.UnixMilli() / store.QuarterMS
 	return s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		for _, query := range [...]string{
-			`DELETE FROM decisions WHERE stream_id = 1 AND quarter < ?`,
-			`DELETE FROM machine_decisions WHERE stream_id = 1 AND quarter < ?`,
-			`DELETE FROM spend WHERE stream_id = 1 AND quarter < ?`,
+			`DELETE FROM decisions WHERE quarter < ?`,
+			`DELETE FROM machine_decisions WHERE quarter < ?`,
+			`DELETE FROM spend WHERE quarter < ?`,
 		} {
 			if _, err := t.exec(query, quarter); err != nil {
 				return err
@@ -126,8 +126,8 @@ func (s *engine) pruneProjections(ctx context.Context, before time.Time) error {
 		}
 		for _, unit := range [...]int64{1, kit.QuartersPerDay} {
 			for _, query := range [...]string{
-				`DELETE FROM activity WHERE stream_id = 1 AND span = ? AND at < ?`,
-				`DELETE FROM tool_histograms WHERE stream_id = 1 AND span = ? AND at < ?`,
+				`DELETE FROM activity WHERE span = ? AND at < ?`,
+				`DELETE FROM tool_histograms WHERE span = ? AND at < ?`,
 			} {
 				if _, err := t.exec(query, unit, quarter/unit); err != nil {
 					return err

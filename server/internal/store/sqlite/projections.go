@@ -10,18 +10,18 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-const queryCursor = `SELECT cursor FROM derived WHERE stream_id = 1`
+const queryCursor = `SELECT cursor FROM cursors WHERE name = 'projections'`
 
 func (s *engine) ProjectionCursor(ctx context.Context) (cursor int64, err error) {
 	return cursor, s.readers.get(ctx, []any{&cursor}, queryCursor)
 }
 
 var queryEntryEvents = `SELECT ` + eventColumns + fullPayload + `q.question, q.asked, c.chat FROM ` + eventTables + `
-	LEFT JOIN chats c ON c.stream_id = e.stream_id AND c.seq = e.seq
-	WHERE e.stream_id = 1 AND e.seq > ? AND e.seq <= ? ORDER BY e.seq`
+	LEFT JOIN chats c ON c.seq = e.seq
+	WHERE e.seq > ? AND e.seq <= ? ORDER BY e.seq`
 
 const queryEntryEnds = `SELECT seq, question, status FROM changes
-	WHERE stream_id = 1 AND seq > ? AND seq <= ? AND ends = 1 ORDER BY seq`
+	WHERE seq > ? AND seq <= ? AND ends ORDER BY seq`
 
 func (s *engine) LogEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	if err := ctx.Err(); err != nil {
@@ -88,7 +88,7 @@ func (s *engine) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) 
 }
 
 func (t *tx) applyProjection(d *store.ProjectionBatch) error {
-	moved, err := t.exec(`UPDATE derived SET cursor = ? WHERE stream_id = 1 AND cursor = ?`, d.To, d.From)
+	moved, err := t.exec(`UPDATE cursors SET cursor = ? WHERE name = 'projections' AND cursor = ?`, d.To, d.From)
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (t *tx) applyProjection(d *store.ProjectionBatch) error {
 
 // AddDecisions implements kit.ProjectionStore.
 func (t *tx) AddDecisions(key store.Decision, n int64) error {
-	_, err := t.exec(`INSERT INTO decisions (stream_id, quarter, app, outcome, person, bin, count) VALUES (1, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO decisions (quarter, app, outcome, person, bin, count) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET count = count + excluded.count`, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n)
 	return err
 }
 
 // RemoveSession implements kit.SessionStore.
 func (t *tx) RemoveSession(key store.SessionKey) error {
-	_, err := t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, key.App, key.Session)
+	_, err := t.exec(`DELETE FROM sessions WHERE app = ? AND session = ?`, key.App, key.Session)
 	return err
 }
 
@@ -120,13 +120,13 @@ func (t *tx) UpsertSession(r *store.SessionRow) error {
 }
 
 func (t *tx) upsertSession(r *store.SessionRow) error {
-	_, err := t.exec(`INSERT INTO sessions (stream_id, app, session, person, first, last, active, imported, text, facts) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO sessions (app, session, person, first, last, active, imported, text, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET first = excluded.first, last = excluded.last, active = excluded.active, imported = excluded.imported,
 			text = excluded.text, facts = excluded.facts`,
 		r.App, r.Session, r.Person, r.First, r.Last, kit.ActiveKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
 	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
-		if _, err = t.exec(`UPDATE sessions SET person = ? WHERE stream_id = 1 AND app = ? AND session = ?`, r.Person, r.App, r.Session); err == nil {
-			_, err = t.exec(`UPDATE spend SET app = ?, person = ?, project = ? WHERE stream_id = 1 AND first = ?`, r.App, r.Person, r.Project, r.First)
+		if _, err = t.exec(`UPDATE sessions SET person = ? WHERE app = ? AND session = ?`, r.Person, r.App, r.Session); err == nil {
+			_, err = t.exec(`UPDATE spend SET app = ?, person = ?, project = ? WHERE first = ?`, r.App, r.Person, r.Project, r.First)
 		}
 	}
 	if err != nil || int64(r.Last) > t.counters.pruned {
@@ -138,19 +138,19 @@ func (t *tx) upsertSession(r *store.SessionRow) error {
 
 // setTranscript replaces the text of the session's transcript, unless retention has removed the event.
 func (t *tx) setTranscript(r *store.SessionRow) error {
-	_, err := t.exec(`DELETE FROM transcript_texts WHERE stream_id = 1 AND first = ?`, r.First)
+	_, err := t.exec(`DELETE FROM transcript_texts WHERE first = ?`, r.First)
 	if err == nil && r.Transcript.Text != "" {
-		_, err = t.exec(`INSERT INTO transcript_texts (stream_id, seq, first, text)
-			SELECT 1, ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?1)`, r.Transcript.Event, r.First, r.Transcript.Text)
+		_, err = t.exec(`INSERT INTO transcript_texts (seq, first, text)
+			SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM events WHERE seq = ?1)`, r.Transcript.Event, r.First, r.Transcript.Text)
 	}
 	return err
 }
 
 // AddActivity implements kit.BucketStore.
 func (t *tx) AddActivity(unit int64, key store.ActivityKey, a *store.Activity) error {
-	_, err := t.exec(`INSERT INTO activity (stream_id, span, at, app, events, tools, failures, asked, waited,
+	_, err := t.exec(`INSERT INTO activity (span, at, app, events, tools, failures, asked, waited,
 			input, output, cache_read, cache_write, cost)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET events = events + excluded.events, tools = tools + excluded.tools,
 			failures = failures + excluded.failures, asked = asked + excluded.asked, waited = waited + excluded.waited,
 			input = input + excluded.input, output = output + excluded.output,
@@ -163,8 +163,8 @@ func (t *tx) AddActivity(unit int64, key store.ActivityKey, a *store.Activity) e
 
 // AddSpend implements kit.SessionStore.
 func (t *tx) AddSpend(key store.SpendKey, s *store.Spend, owner *store.SessionRow) error {
-	_, err := t.exec(`INSERT INTO spend (stream_id, first, quarter, model, app, person, project, imported, input, output, cache_read, cache_write, cost)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO spend (first, quarter, model, app, person, project, imported, input, output, cache_read, cache_write, cost)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET input = input + excluded.input, output = output + excluded.output,
 			cache_read = cache_read + excluded.cache_read, cache_write = cache_write + excluded.cache_write,
 			cost = cost + excluded.cost, imported = excluded.imported`,
@@ -175,7 +175,7 @@ func (t *tx) AddSpend(key store.SpendKey, s *store.Spend, owner *store.SessionRo
 
 // AddToolTime implements kit.BucketStore.
 func (t *tx) AddToolTime(key store.ToolKey, u store.ToolTime) error {
-	_, err := t.exec(`INSERT INTO session_tools (stream_id, first, tool, bin, calls, failures, total) VALUES (1, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO session_tools (first, tool, bin, calls, failures, total) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, failures = failures + excluded.failures, total = total + excluded.total`,
 		key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
 	return err
@@ -184,27 +184,26 @@ func (t *tx) AddToolTime(key store.ToolKey, u store.ToolTime) error {
 // AddHistogram implements kit.BucketStore.
 func (t *tx) AddHistogram(p kit.ToolPeriod, h kit.Histogram) error {
 	var bins []byte
-	err := t.get([]any{&bins}, `SELECT bins FROM tool_histograms WHERE stream_id = 1 AND span = ? AND at = ? AND tool = ?`, p.Unit, p.At, p.Tool)
+	err := t.get([]any{&bins}, `SELECT bins FROM tool_histograms WHERE span = ? AND at = ? AND tool = ?`, p.Unit, p.At, p.Tool)
 	if err := ignoreNoRows(err); err != nil {
 		return err
 	}
 	if err := h.Add(bins); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO tool_histograms (stream_id, span, at, tool, bins) VALUES (1, ?, ?, ?, ?)
+	_, err = t.exec(`INSERT INTO tool_histograms (span, at, tool, bins) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET bins = excluded.bins`, p.Unit, p.At, p.Tool, h.Encode())
 	return err
 }
 
 var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM names a CROSS JOIN names n CROSS JOIN zones z
-	CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq BETWEEN z.zone << %d AND (z.zone << %d) + %d
-	WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ? AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?
-	AND z.stream_id = 1 AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, nameSegmentBits, nameSegmentBits, nameSegmentSize-1)
+	CROSS JOIN events e INDEXED BY events_scan ON e.seq BETWEEN z.zone << %d AND (z.zone << %d) + %d
+	WHERE a.kind = 1 AND a.name = ? AND n.kind = 2 AND n.name = ? AND z.name = n.id AND e.app = a.id AND e.session = n.id LIMIT 1`, nameSegmentBits, nameSegmentBits, nameSegmentSize-1)
 
 // deleteSessionIfEmpty removes a session without events from the projections, with its share links.
 func (t *tx) deleteSessionIfEmpty(app, session string) error {
 	var first, last, found int64
-	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
+	err := t.get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE app = ? AND session = ?`, app, session)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -217,12 +216,12 @@ func (t *tx) deleteSessionIfEmpty(app, session string) error {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM session_tools WHERE stream_id = 1 AND first = ?`, first); err != nil {
+	if _, err := t.exec(`DELETE FROM session_tools WHERE first = ?`, first); err != nil {
 		return err
 	}
-	if _, err = t.exec(`DELETE FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`, app, session); err != nil {
+	if _, err = t.exec(`DELETE FROM sessions WHERE app = ? AND session = ?`, app, session); err != nil {
 		return err
 	}
-	_, err = t.exec(`DELETE FROM shares WHERE stream_id = 1 AND app = ? AND session = ?`, app, session)
+	_, err = t.exec(`DELETE FROM shares WHERE app = ? AND session = ?`, app, session)
 	return err
 }

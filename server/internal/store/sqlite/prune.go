@@ -104,13 +104,12 @@ func (s *engine) pruneEvents(ctx context.Context, p *store.RetentionPolicy, pace
 
 const (
 	queryPrunableImports = `SELECT active, app, session FROM sessions INDEXED BY sessions_imported
-		WHERE stream_id = 1 AND imported = 1 AND active > ? AND active < ? ORDER BY active LIMIT ?`
+		WHERE imported AND active > ? AND active < ? ORDER BY active LIMIT ?`
 	queryImportEvents = `SELECT e.seq, e.app, e.session, e.type, e.tool
 		FROM names a CROSS JOIN names n CROSS JOIN names y CROSS JOIN zones z
-		CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq BETWEEN z.zone << ?4 AND (z.zone << ?4) + ?5
-		WHERE a.stream_id = 1 AND a.kind = 1 AND a.name = ?1 AND n.stream_id = 1 AND n.kind = 2 AND n.name = ?2
-			AND y.stream_id = 1 AND y.kind = 3 AND y.name = ?3 AND z.stream_id = 1 AND z.name = n.id
-			AND e.app = a.id AND e.session = n.id AND e.type = y.id AND e.asks = 0
+		CROSS JOIN events e INDEXED BY events_scan ON e.seq BETWEEN z.zone << ?4 AND (z.zone << ?4) + ?5
+		WHERE a.kind = 1 AND a.name = ?1 AND n.kind = 2 AND n.name = ?2 AND y.kind = 3 AND y.name = ?3 AND z.name = n.id
+			AND e.app = a.id AND e.session = n.id AND e.type = y.id AND NOT e.asks
 		ORDER BY z.zone, e.seq`
 )
 
@@ -201,7 +200,7 @@ func scanPruned(rows *sql.Rows, err error) ([]prunedEvent, error) {
 }
 
 const queryPrunable = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
-	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND asks = 0 ORDER BY seq LIMIT ?`
+	WHERE seq >= ? AND seq < ? AND NOT asks ORDER BY seq LIMIT ?`
 
 func (t *tx) pruneEvents(r *pruneRange, limit int) ([]prunedEvent, error) {
 	rows, err := t.query(queryPrunable, r.from, r.end, limit)
@@ -226,16 +225,16 @@ func (t *tx) removeEvents(pruned []prunedEvent) error {
 }
 
 func (t *tx) deleteEvent(seq int64) error {
-	if _, err := t.exec(`DELETE FROM chats WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
+	if _, err := t.exec(`DELETE FROM chats WHERE seq = ?`, seq); err != nil {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM transcript_texts WHERE stream_id = 1 AND seq = ?`, seq); err != nil {
+	if _, err := t.exec(`DELETE FROM transcript_texts WHERE seq = ?`, seq); err != nil {
 		return err
 	}
 	if err := t.deleteRating(seq); err != nil {
 		return err
 	}
-	n, err := t.exec(`DELETE FROM events WHERE stream_id = 1 AND seq = ?`, seq)
+	n, err := t.exec(`DELETE FROM events WHERE seq = ?`, seq)
 	t.counters.events -= n
 	t.counters.deleted += n
 	return err
@@ -286,7 +285,7 @@ func (t *tx) sessionKeysOf(pruned []prunedEvent) (map[store.SessionKey]bool, err
 }
 
 const querySessionKey = `SELECT a.name, s.name FROM names a CROSS JOIN names s
-	WHERE a.stream_id = 1 AND a.kind = 1 AND a.id = ? AND s.stream_id = 1 AND s.kind = 2 AND s.id = ?`
+	WHERE a.kind = 1 AND a.id = ? AND s.kind = 2 AND s.id = ?`
 
 func (t *tx) deleteEmptyNameSegments(pruned []prunedEvent) error {
 	type nameSegment struct{ segment, name int64 }
@@ -307,21 +306,21 @@ func (t *tx) deleteEmptyNameSegments(pruned []prunedEvent) error {
 }
 
 func (t *tx) deleteNameSegmentIfEmpty(segment, id int64) error {
-	removed, err := t.exec(`DELETE FROM zones WHERE stream_id = 1 AND name = ?1 AND zone = ?2
+	removed, err := t.exec(`DELETE FROM zones WHERE name = ?1 AND zone = ?2
 		AND NOT EXISTS (SELECT 1 FROM events INDEXED BY events_scan
-			WHERE stream_id = 1 AND seq BETWEEN ?3 AND ?4 AND ?1 IN (app, session, type, tool))`,
+			WHERE seq BETWEEN ?3 AND ?4 AND ?1 IN (app, session, type, tool))`,
 		id, segment, segment<<nameSegmentBits, segment<<nameSegmentBits+nameSegmentSize-1)
 	if err != nil || removed == 0 {
 		return err
 	}
-	_, err = t.exec(`DELETE FROM names WHERE stream_id = 1 AND id = ?1 AND kind IN (1, 2, 3, 4)
-		AND NOT EXISTS (SELECT 1 FROM zones WHERE stream_id = 1 AND name = ?1)`, id)
+	_, err = t.exec(`DELETE FROM names WHERE id = ?1 AND kind IN (1, 2, 3, 4)
+		AND NOT EXISTS (SELECT 1 FROM zones WHERE name = ?1)`, id)
 	return err
 }
 
 const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questions q
-	WHERE stream_id = 1 AND seq >= ? AND seq < ? AND state <> 'pending' AND changed_at < ?
-	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
+	WHERE seq >= ? AND seq < ? AND state <> 'pending' AND changed_at < ?
+	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = q.seq AND d.open)
 	ORDER BY seq LIMIT ?`
 
 func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, pace *prunePace, result *store.PruneResult) error {
@@ -351,12 +350,12 @@ func (s *engine) pruneQuestions(ctx context.Context, p *store.RetentionPolicy, p
 
 // Test requests are few, and those of a day are in few segments of the log.
 const (
-	queryTestSegments = `SELECT zone FROM zones WHERE stream_id = 1 AND name = ? AND zone <= ?`
+	queryTestSegments = `SELECT zone FROM zones WHERE name = ? AND zone <= ?`
 	queryPrunableTest = `SELECT seq, app, session, type, tool FROM events INDEXED BY events_scan
-		WHERE stream_id = 1 AND seq >= ? AND seq < ? AND app = ? AND asks = 0 ORDER BY seq LIMIT ?`
+		WHERE seq >= ? AND seq < ? AND app = ? AND NOT asks ORDER BY seq LIMIT ?`
 	queryPrunableTestQuestions = `SELECT seq, app, session, type, tool FROM questions q
-		WHERE stream_id = 1 AND seq >= ? AND seq < ? AND app = ? AND state <> 'pending'
-		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.stream_id = 1 AND d.seq = q.seq AND d.open = 1)
+		WHERE seq >= ? AND seq < ? AND app = ? AND state <> 'pending'
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = q.seq AND d.open)
 		ORDER BY seq LIMIT ?`
 )
 
@@ -423,18 +422,18 @@ func (t *tx) removeQuestions(pruned []prunedEvent) (changes int64, err error) {
 			return 0, err
 		}
 		changes += n
-		if n, err = t.exec(`DELETE FROM questions WHERE stream_id = 1 AND seq = ? AND inbox = 'decided'`, e.seq); err != nil {
+		if n, err = t.exec(`DELETE FROM questions WHERE seq = ? AND inbox = 'decided'`, e.seq); err != nil {
 			return 0, err
 		}
 		t.counters.decided -= n
 		for _, query := range []string{
-			`DELETE FROM deliveries WHERE stream_id = 1 AND seq = ?`,
-			`DELETE FROM notices WHERE stream_id = 1 AND question = ?`,
-			`DELETE FROM noticed WHERE stream_id = 1 AND question = ?`,
-			`DELETE FROM links_used WHERE stream_id = 1 AND question = ?`,
-			`DELETE FROM chat_messages WHERE stream_id = 1 AND question = ?`,
-			`DELETE FROM grants WHERE stream_id = 1 AND question = ?`,
-			`DELETE FROM questions WHERE stream_id = 1 AND seq = ?`,
+			`DELETE FROM deliveries WHERE seq = ?`,
+			`DELETE FROM notices WHERE question = ?`,
+			`DELETE FROM noticed WHERE question = ?`,
+			`DELETE FROM links_used WHERE question = ?`,
+			`DELETE FROM chat_messages WHERE question = ?`,
+			`DELETE FROM grants WHERE question = ?`,
+			`DELETE FROM questions WHERE seq = ?`,
 		} {
 			if _, err := t.exec(query, e.seq); err != nil {
 				return 0, err
@@ -449,24 +448,24 @@ func (t *tx) removeQuestions(pruned []prunedEvent) (changes int64, err error) {
 
 // pruneTimeMarks removes the marks before the first event.
 func (t *tx) pruneTimeMarks() error {
-	_, err := t.exec(`DELETE FROM time_marks WHERE stream_id = 1 AND received_at <
-		(SELECT received_at FROM events WHERE stream_id = 1 ORDER BY seq LIMIT 1)`)
+	_, err := t.exec(`DELETE FROM time_marks WHERE received_at <
+		(SELECT received_at FROM events WHERE seq > 0 ORDER BY seq LIMIT 1)`)
 	return err
 }
 
 // deleteChanges deletes the changes of a question, from the newest to the oldest.
 func (t *tx) deleteChanges(question int64) (n int64, err error) {
 	var seq int64
-	if err := t.get([]any{&seq}, `SELECT last_change FROM questions WHERE stream_id = 1 AND seq = ?`, question); err != nil {
+	if err := t.get([]any{&seq}, `SELECT last_change FROM questions WHERE seq = ?`, question); err != nil {
 		return 0, err
 	}
 	t.counters.pruned = max(t.counters.pruned, question, seq)
 	for ; seq > 0; n++ {
 		change := seq
-		if err := t.get([]any{&seq}, `SELECT previous FROM changes WHERE stream_id = 1 AND seq = ?`, change); err != nil {
+		if err := t.get([]any{&seq}, `SELECT previous FROM changes WHERE seq = ?`, change); err != nil {
 			return 0, err
 		}
-		if _, err := t.exec(`DELETE FROM changes WHERE stream_id = 1 AND seq = ?`, change); err != nil {
+		if _, err := t.exec(`DELETE FROM changes WHERE seq = ?`, change); err != nil {
 			return 0, err
 		}
 	}

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	queryPushSubscriptions  = `SELECT endpoint, p256dh, auth FROM browsers WHERE stream_id = 1 AND person = ? ORDER BY person`
-	queryPushSubscribers    = `SELECT DISTINCT person FROM browsers WHERE stream_id = 1`
-	queryPushKeys           = `SELECT push, push_key FROM notifier WHERE stream_id = 1`
-	queryIsLinkUsed         = `SELECT count(*) FROM links_used WHERE stream_id = 1 AND question = ? AND mac = ?`
-	queryCountSubscriptions = `SELECT count(*) FROM browsers WHERE stream_id = 1 AND person = ? AND endpoint <> ?`
+	queryPushSubscriptions  = `SELECT endpoint, p256dh, auth FROM browsers WHERE person = ? ORDER BY person`
+	queryPushSubscribers    = `SELECT DISTINCT person FROM browsers`
+	queryPushKeys           = `SELECT push, push_key FROM notifier`
+	queryIsLinkUsed         = `SELECT count(*) FROM links_used WHERE question = ? AND mac = ?`
+	queryCountSubscriptions = `SELECT count(*) FROM browsers WHERE person = ? AND endpoint <> ?`
 )
 
 func (s *engine) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
@@ -26,15 +26,15 @@ func (s *engine) AddPushSubscription(ctx context.Context, person string, b schem
 		if count >= limit {
 			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d browsers; turn off notifications in another browser first", limit)}
 		}
-		_, err := t.exec(`INSERT INTO browsers (stream_id, endpoint, p256dh, auth, person, made_at) VALUES (1, ?, ?, ?, ?, ?)
-			ON CONFLICT (stream_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
+		_, err := t.exec(`INSERT INTO browsers (endpoint, p256dh, auth, person, made_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
 			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, kit.Millis(t.now))
 		return err
 	}})
 }
 
 func (s *engine) RemovePushSubscription(ctx context.Context, endpoint string) error {
-	return s.writer.exec(ctx, false, `DELETE FROM browsers WHERE stream_id = 1 AND endpoint = ?`, endpoint)
+	return s.writer.exec(ctx, false, `DELETE FROM browsers WHERE endpoint = ?`, endpoint)
 }
 
 func (s *engine) PushSubscriptions(ctx context.Context, person string) ([]schema.PushSubscription, error) {
@@ -64,7 +64,7 @@ func (s *engine) PushKeys(ctx context.Context) (private, public string, err erro
 }
 
 func (s *engine) SetPushKeys(ctx context.Context, private, public string) error {
-	return s.writer.exec(ctx, false, `UPDATE notifier SET push = ?, push_key = ? WHERE stream_id = 1 AND push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
+	return s.writer.exec(ctx, false, `UPDATE notifier SET push = ?, push_key = ? WHERE push = ''`, s.identity.Encrypt(pushKeyPlace, private), public)
 }
 
 func (s *engine) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
@@ -75,7 +75,7 @@ func (s *engine) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) 
 
 func (s *engine) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
 	return s.writer.do(ctx, &op{essential: true, run: func(t *tx) error {
-		_, err := t.exec(`INSERT INTO links_used (stream_id, question, mac, at) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, kit.Millis(t.now))
+		_, err := t.exec(`INSERT INTO links_used (question, mac, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, id, mac, kit.Millis(t.now))
 		return err
 	}})
 }

@@ -11,9 +11,9 @@ import (
 )
 
 const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, ` + kit.QuestionColumns + `
-	FROM questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-	LEFT JOIN deliveries d ON d.stream_id = q.stream_id AND d.seq = q.seq
-	WHERE q.stream_id = 1 AND q.seq = ?`
+	FROM questions q CROSS JOIN events e ON e.seq = q.seq
+	LEFT JOIN deliveries d ON d.seq = q.seq
+	WHERE q.seq = ?`
 
 func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Question, error) {
 	var r questionRow
@@ -48,7 +48,7 @@ func (r *questionRow) question(ctx context.Context, names *dictionary, from *sta
 	return r.Question(e), nil
 }
 
-const queryIsEvent = `SELECT 1 FROM events WHERE stream_id = 1 AND seq = ?`
+const queryIsEvent = `SELECT 1 FROM events WHERE seq = ?`
 
 // explainNoQuestion returns schema.ErrNoQuestion, or schema.ErrNotFound if there is no such
 // event either.

@@ -16,7 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-const queryRatingCursor = `SELECT cursor FROM rating_cursor WHERE stream_id = 1`
+const queryRatingCursor = `SELECT cursor FROM cursors WHERE name = 'ratings'`
 
 func (s *engine) RatingCursor(ctx context.Context) (cursor int64, err error) {
 	return cursor, s.readers.get(ctx, []any{&cursor}, queryRatingCursor)
@@ -33,8 +33,8 @@ func (s *engine) RatingEntries(ctx context.Context, seq int64, limit int) (entri
 	return entries, upTo, err
 }
 
-const queryOverruledCalls = `SELECT used_by, 'grant' FROM grants WHERE stream_id = 1 AND used_by > ?1 AND used_by <= ?2
-	UNION ALL SELECT seq, 'person' FROM frozen_calls WHERE stream_id = 1 AND seq > ?1 AND seq <= ?2`
+const queryOverruledCalls = `SELECT used_by, 'grant' FROM grants WHERE used_by > ?1 AND used_by <= ?2
+	UNION ALL SELECT seq, 'person' FROM frozen_calls WHERE seq > ?1 AND seq <= ?2`
 
 func (s *engine) OverruledCalls(ctx context.Context, after, upTo int64) (map[schema.EventID]history.CallDecider, error) {
 	calls := map[schema.EventID]history.CallDecider{}
@@ -48,7 +48,7 @@ func (s *engine) OverruledCalls(ctx context.Context, after, upTo int64) (map[sch
 	})
 }
 
-const queryOpenCalls = `SELECT seq, facts FROM open_calls WHERE stream_id = 1 ORDER BY seq`
+const queryOpenCalls = `SELECT seq, facts FROM open_calls ORDER BY seq`
 
 func (s *engine) OpenCalls(ctx context.Context) ([]store.RatedCall, error) {
 	rows, err := s.readers.query(ctx, queryOpenCalls)
@@ -74,7 +74,7 @@ func (s *engine) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
 }
 
 func (t *tx) applyRatings(b *store.RatingBatch) error {
-	moved, err := t.exec(`UPDATE rating_cursor SET cursor = ? WHERE stream_id = 1 AND cursor = ?`, b.To, b.From)
+	moved, err := t.exec(`UPDATE cursors SET cursor = ? WHERE name = 'ratings' AND cursor = ?`, b.To, b.From)
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func (t *tx) applyRatings(b *store.RatingBatch) error {
 		}
 	}
 	for key, n := range b.Counts {
-		_, err := t.exec(`INSERT INTO machine_decisions (stream_id, quarter, app, agent, decided, risk, outcome, calls, appealed)
-			VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
+		_, err := t.exec(`INSERT INTO machine_decisions (quarter, app, agent, decided, risk, outcome, calls, appealed)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, appealed = appealed + excluded.appealed`,
 			key.Quarter, key.App, key.Agent, string(key.Decided), string(key.Risk), string(key.Outcome), n.Calls, n.Appealed)
 		if err != nil {
@@ -107,7 +107,7 @@ func (t *tx) upsertCall(c *store.RatedCall) error {
 		}
 	}
 	if c.Closed {
-		if _, err := t.exec(`DELETE FROM open_calls WHERE stream_id = 1 AND seq = ?`, c.ID); err != nil {
+		if _, err := t.exec(`DELETE FROM open_calls WHERE seq = ?`, c.ID); err != nil {
 			return err
 		}
 	} else {
@@ -115,7 +115,7 @@ func (t *tx) upsertCall(c *store.RatedCall) error {
 		if err != nil {
 			return fmt.Errorf("encode call %d: %w", c.ID, err)
 		}
-		_, err = t.exec(`INSERT INTO open_calls (stream_id, seq, facts) VALUES (1, ?, ?)
+		_, err = t.exec(`INSERT INTO open_calls (seq, facts) VALUES (?, ?)
 			ON CONFLICT DO UPDATE SET facts = excluded.facts`, c.ID, facts)
 		if err != nil {
 			return err
@@ -124,8 +124,8 @@ func (t *tx) upsertCall(c *store.RatedCall) error {
 	if !c.IsListed() {
 		return nil
 	}
-	_, err := t.exec(`INSERT INTO risky_calls (stream_id, seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
-		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO risky_calls (seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET decided = excluded.decided, outcome = excluded.outcome`,
 		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, string(c.Risk),
 		strings.Join(c.Codes, " "), string(c.Decided), string(c.Outcome))
@@ -135,9 +135,9 @@ func (t *tx) upsertCall(c *store.RatedCall) error {
 // deleteRating removes the rating of an event.
 func (t *tx) deleteRating(seq int64) error {
 	for _, query := range [...]string{
-		`DELETE FROM open_calls WHERE stream_id = 1 AND seq = ?`,
-		`DELETE FROM risky_calls WHERE stream_id = 1 AND seq = ?`,
-		`DELETE FROM frozen_calls WHERE stream_id = 1 AND seq = ?`,
+		`DELETE FROM open_calls WHERE seq = ?`,
+		`DELETE FROM risky_calls WHERE seq = ?`,
+		`DELETE FROM frozen_calls WHERE seq = ?`,
 	} {
 		if _, err := t.exec(query, seq); err != nil {
 			return err
@@ -148,12 +148,12 @@ func (t *tx) deleteRating(seq int64) error {
 
 const (
 	riskyCallColumns   = `SELECT seq, app, session, tool, risk, codes, decided, outcome FROM risky_calls `
-	queryRiskyCalls    = riskyCallColumns + `WHERE stream_id = 1 AND seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?`
-	queryAppsRisky     = riskyCallColumns + `WHERE stream_id = 1 AND seq > ? AND seq < ? AND app = ? ORDER BY seq DESC LIMIT ?`
-	querySessionsRisky = riskyCallColumns + `INDEXED BY risky_calls_by_session WHERE stream_id = 1 AND session = ? AND app = ? AND seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryRiskyCalls    = riskyCallColumns + `WHERE seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+	queryAppsRisky     = riskyCallColumns + `WHERE seq > ? AND seq < ? AND app = ? ORDER BY seq DESC LIMIT ?`
+	querySessionsRisky = riskyCallColumns + `INDEXED BY risky_calls_by_session WHERE session = ? AND app = ? AND seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?`
 	maxSeq             = int64(1)<<53 - 1
 	queryCallCounts    = `SELECT app, agent, decided, risk, outcome, sum(calls), sum(appealed) FROM machine_decisions
-		WHERE stream_id = 1 AND quarter >= ? AND quarter < ? GROUP BY app, agent, decided, risk, outcome`
+		WHERE quarter >= ? AND quarter < ? GROUP BY app, agent, decided, risk, outcome`
 )
 
 func (s *engine) RiskyCalls(ctx context.Context, f store.RiskyCallFilter) ([]history.RiskyCall, error) {

@@ -63,7 +63,7 @@ func (r *RescueReport) verify(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	err = db.QueryRowContext(ctx, `SELECT count(*), coalesce(max(seq), 0) FROM events WHERE stream_id = 1`).Scan(&r.Events, &r.Newest)
+	err = db.QueryRowContext(ctx, `SELECT count(*), coalesce(max(seq), 0) FROM events`).Scan(&r.Events, &r.Newest)
 	if err = errors.Join(err, db.Close()); err != nil { // the last connection merges the log
 		return err
 	}

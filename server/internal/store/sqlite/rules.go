@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	ruleColumns    = `SELECT id, rule, after, since, expires_at, revoked_at, revoked_by, uses, used_at FROM rules WHERE stream_id = 1`
+	ruleColumns    = `SELECT id, rule, after, since, expires_at, revoked_at, revoked_by, uses, used_at FROM rules`
 	queryRules     = ruleColumns + ` ORDER BY id DESC LIMIT ?`
-	queryLiveRules = ruleColumns + ` AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?) ORDER BY id`
-	queryRule      = ruleColumns + ` AND id = ?`
+	queryLiveRules = ruleColumns + ` WHERE revoked_at = 0 AND (expires_at = 0 OR expires_at > ?) ORDER BY id`
+	queryRule      = ruleColumns + ` WHERE id = ?`
 
-	queryAllowances = `SELECT id FROM rules WHERE stream_id = 1 AND session = ? AND app = ? AND revoked_at = 0
-		AND (expires_at = 0 OR expires_at > ?) AND CAST(rule AS TEXT) ->> '$.scope' = 'session'`
+	queryAllowances = `SELECT id FROM rules WHERE session = ? AND app = ? AND revoked_at = 0
+		AND (expires_at = 0 OR expires_at > ?) AND scope = ? ORDER BY id`
 )
 
 func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, error) {
 	made := store.Rule{Rule: r, Since: r.CreatedAt}
 	err := s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		var last sql.NullInt64
-		if err := t.get([]any{&last}, `SELECT max(id) FROM rules WHERE stream_id = 1`); err != nil {
+		if err := t.get([]any{&last}, `SELECT max(id) FROM rules`); err != nil {
 			return err
 		}
 		if err := t.revokeAllowances(&made.Rule); err != nil {
@@ -37,9 +37,9 @@ func (s *engine) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, err
 		if err != nil {
 			return fmt.Errorf("encode a rule: %w", err)
 		}
-		_, err = t.exec(`INSERT INTO rules (stream_id, id, rule, after, since, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
-			VALUES (1, ?, ?, ?, ?, ?, ?, ?, 0, '', 0, 0)`,
-			made.ID, text, made.After, int64(made.Since), made.SourceApp, made.SessionID, int64(made.ExpiresAt))
+		_, err = t.exec(`INSERT INTO rules (id, rule, created_by, after, since, scope, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0, 0)`,
+			made.ID, text, made.CreatedBy, made.After, int64(made.Since), made.Scope, made.SourceApp, made.SessionID, int64(made.ExpiresAt))
 		if err != nil {
 			return err
 		}
@@ -53,8 +53,8 @@ func (t *tx) revokeAllowances(r *schema.Rule) error {
 	if r.Scope != schema.ScopeSession {
 		return nil
 	}
-	rows, err := t.query(queryAllowances, r.SessionID, r.SourceApp, int64(r.CreatedAt))
-	ids, err := collect(rows, err, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
+	rows, err := t.query(queryAllowances, r.SessionID, r.SourceApp, int64(r.CreatedAt), schema.ScopeSession)
+	ids, err := collect(rows, err, scanColumn[int64])
 	for _, id := range ids {
 		if err == nil {
 			err = t.revokeRule(id, r.CreatedBy, int64(r.CreatedAt))
@@ -65,7 +65,7 @@ func (t *tx) revokeAllowances(r *schema.Rule) error {
 
 // revokeRule revokes a rule that is not revoked.
 func (t *tx) revokeRule(id int64, by string, at int64) error {
-	revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, at, by, id)
+	revoked, err := t.exec(`UPDATE rules SET revoked_at = ?, revoked_by = ? WHERE id = ? AND revoked_at = 0`, at, by, id)
 	if err != nil || revoked == 0 {
 		return err
 	}
@@ -89,12 +89,12 @@ func (s *engine) RevokeRule(ctx context.Context, id int64, by string, at time.Ti
 }
 
 func (s *engine) EndRules(ctx context.Context, app, session string, at time.Time) error {
-	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = ?1 WHERE stream_id = 1 AND session = ?2 AND session <> '' AND app = ?3
+	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = ?1 WHERE session = ?2 AND session <> '' AND app = ?3
 		AND (expires_at = 0 OR expires_at > ?1)`, kit.Millis(at), session, app)
 }
 
 func (s *engine) ShiftRules(ctx context.Context, now time.Time, by time.Duration) error {
-	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE stream_id = 1 AND expires_at > ?2 AND revoked_at = 0`,
+	return s.writer.exec(ctx, true, `UPDATE rules SET expires_at = max(1, expires_at + ?1), since = since + ?1 WHERE expires_at > ?2 AND revoked_at = 0`,
 		by.Milliseconds(), kit.Millis(now.Add(-by)))
 }
 
@@ -130,7 +130,7 @@ func scanRules(rows *sql.Rows, err error) ([]store.Rule, error) {
 // recordRuleUse counts a decision by a rule. It fails with ErrRuleEnded if the rule was
 // revoked in the meantime.
 func (t *tx) recordRuleUse(id int64) error {
-	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE stream_id = 1 AND id = ? AND revoked_at = 0`, kit.Millis(t.now), id)
+	used, err := t.exec(`UPDATE rules SET uses = uses + 1, used_at = ? WHERE id = ? AND revoked_at = 0`, kit.Millis(t.now), id)
 	if err == nil && used == 0 {
 		err = store.ErrRuleEnded
 	}

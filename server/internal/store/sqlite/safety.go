@@ -27,7 +27,7 @@ func (s *engine) SetRequestDefaults(ctx context.Context, settings control.Reques
 }
 
 func (s *engine) AutomaticFreezes(ctx context.Context, f store.AutomaticFreezeFilter) ([]control.Freeze, error) {
-	rows, err := s.readers.query(ctx, freezeColumns+` AND rule <> '' AND (?1 = '' OR rule = ?1) AND (?2 = '' OR app = ?2 AND (?3 = '' OR session = ?3))
+	rows, err := s.readers.query(ctx, freezeColumns+` WHERE rule <> '' AND (?1 = '' OR rule = ?1) AND (?2 = '' OR app = ?2 AND (?3 = '' OR session = ?3))
 		ORDER BY id DESC LIMIT ?4`, string(f.Rule), f.App, f.Session, f.Limit)
 	return collect(rows, err, func(rows *sql.Rows, f *control.Freeze) error { return rows.Scan(freezeFields(f)...) })
 }

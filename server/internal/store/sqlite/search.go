@@ -73,7 +73,7 @@ func (run *searchRun) transcript(ctx context.Context, id schema.EventID) (text s
 	return text, ignoreNoRows(run.store.readers.get(ctx, []any{&text}, queryTranscript, id))
 }
 
-const queryTranscript = `SELECT text FROM transcript_texts WHERE stream_id = 1 AND seq = ?`
+const queryTranscript = `SELECT text FROM transcript_texts WHERE seq = ?`
 
 // sql returns the statement that reads the events of a range. It scans the questions if
 // only they can match, questions and rated calls if only those can, and otherwise the narrow index.
@@ -84,25 +84,24 @@ func (run *searchRun) sql() string {
 	switch {
 	case kit.IsListedStatus(run.status):
 		index, condition := questionState(schema.State(run.status))
-		b.add(`questions q INDEXED BY ` + index + ` CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq
-			WHERE q.stream_id = 1 AND ` + condition)
+		b.add(`questions q INDEXED BY ` + index + ` CROSS JOIN events e ON e.seq = q.seq WHERE ` + condition)
 	case run.questionsOnly:
-		b.add(`questions q CROSS JOIN events e ON e.stream_id = q.stream_id AND e.seq = q.seq WHERE q.stream_id = 1`)
+		b.add(`questions q CROSS JOIN events e ON e.seq = q.seq WHERE TRUE`)
 	case run.ratedOnly:
 		b.add(`events e INDEXED BY events_scan
-			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL)
-			WHERE e.stream_id = 1 AND (e.asks = 1 OR EXISTS (SELECT 1 FROM risky_calls r WHERE r.stream_id = 1 AND r.seq = e.seq))`)
+			LEFT JOIN questions q ON q.seq = iif(e.asks, e.seq, NULL)
+			WHERE (e.asks OR EXISTS (SELECT 1 FROM risky_calls r WHERE r.seq = e.seq))`)
 		table = "e"
 	default:
 		table = "e"
 		b.add(`events e INDEXED BY events_scan
-			LEFT JOIN questions q ON q.stream_id = e.stream_id AND q.seq = iif(e.asks, e.seq, NULL) WHERE e.stream_id = 1`)
+			LEFT JOIN questions q ON q.seq = iif(e.asks, e.seq, NULL) WHERE TRUE`)
 	}
 	for _, condition := range run.conditions {
 		b.add(condition.sql(table))
 	}
 	if run.transcriptsOnly {
-		b.add(` AND EXISTS (SELECT 1 FROM transcript_texts t WHERE t.stream_id = 1 AND t.seq = ` + table + `.seq)`)
+		b.add(` AND EXISTS (SELECT 1 FROM transcript_texts t WHERE t.seq = ` + table + `.seq)`)
 	}
 	b.add(` AND ` + table + `.seq >= ? AND ` + table + `.seq <= ? ORDER BY ` + table + `.seq ` + kit.Order(run.Ascending) + ` LIMIT ?`)
 	return b.String()

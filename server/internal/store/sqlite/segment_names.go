@@ -34,7 +34,7 @@ func (t *tx) recordNames(seq int64, ids nameIDs) error {
 		if id == 0 || names.names[id] {
 			continue
 		}
-		_, err := t.exec(`INSERT INTO zones (stream_id, name, zone) VALUES (1, ?, ?) ON CONFLICT DO NOTHING`, id, names.segment)
+		_, err := t.exec(`INSERT INTO zones (name, zone) VALUES (?, ?) ON CONFLICT DO NOTHING`, id, names.segment)
 		if err != nil {
 			return err
 		}

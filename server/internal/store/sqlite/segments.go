@@ -36,10 +36,10 @@ func (run *searchRun) Candidates(ctx context.Context, from, to int64) (*grams.Se
 
 // The questions, the rated calls and the transcripts in a range.
 const (
-	queryTranscriptsBetween = `SELECT seq FROM transcript_texts WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
+	queryTranscriptsBetween = `SELECT seq FROM transcript_texts WHERE seq BETWEEN ? AND ?`
 
-	queryQuestionsBetween = `SELECT seq FROM questions WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
-	queryRatedBetween     = `SELECT seq FROM risky_calls WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
+	queryQuestionsBetween = `SELECT seq FROM questions WHERE seq BETWEEN ? AND ?`
+	queryRatedBetween     = `SELECT seq FROM risky_calls WHERE seq BETWEEN ? AND ?`
 )
 
 // keepSegmentsOf removes the segments without a row of any of the queries.
@@ -77,5 +77,5 @@ func conditionSegmentsSQL(c nameCondition) string {
 	for i, id := range c.ids {
 		ids[i] = strconv.FormatInt(id, 10)
 	}
-	return fmt.Sprintf(`SELECT zone FROM zones WHERE stream_id = 1 AND name IN (%s) AND zone BETWEEN ? AND ?`, strings.Join(ids, ", "))
+	return fmt.Sprintf(`SELECT zone FROM zones WHERE name IN (%s) AND zone BETWEEN ? AND ?`, strings.Join(ids, ", "))
 }

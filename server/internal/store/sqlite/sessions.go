@@ -18,7 +18,7 @@ func (s *engine) SessionFacts(ctx context.Context, app, session string) (facts [
 	return facts, err
 }
 
-const querySessionFacts = `SELECT facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
+const querySessionFacts = `SELECT facts FROM sessions WHERE app = ? AND session = ?`
 
 func (s *engine) SessionsWithID(ctx context.Context, session string) ([]store.SessionKey, error) {
 	rows, err := s.readers.query(ctx, querySessionsWithID, session)
@@ -28,7 +28,7 @@ func (s *engine) SessionsWithID(ctx context.Context, session string) ([]store.Se
 
 // querySessionsWithID reads the newest 1,000.
 const querySessionsWithID = `SELECT app, last FROM sessions INDEXED BY sessions_by_id
-	WHERE stream_id = 1 AND session = ? ORDER BY rowid DESC LIMIT 1000`
+	WHERE session = ? ORDER BY rowid DESC LIMIT 1000`
 
 // sessionScanLimit is how many sessions one call of a text search examines.
 const sessionScanLimit = 20_000
@@ -37,16 +37,16 @@ const sessionScanLimit = 20_000
 // or has examined sessionScanLimit sessions.
 const (
 	querySessions = `SELECT active, facts FROM sessions INDEXED BY sessions_by_active
-		WHERE stream_id = 1 AND active < ? ORDER BY active DESC LIMIT ?`
+		WHERE active < ? ORDER BY active DESC LIMIT ?`
 	querySessionsOf = `SELECT active, facts FROM sessions INDEXED BY sessions_by_app
-		WHERE stream_id = 1 AND app = ? AND active < ? ORDER BY active DESC LIMIT ?`
+		WHERE app = ? AND active < ? ORDER BY active DESC LIMIT ?`
 	querySessionsOfPerson = `SELECT active, facts FROM sessions WHERE rowid IN (
 		SELECT rowid FROM sessions INDEXED BY sessions_by_person
-		WHERE stream_id = 1 AND person = ?1 AND person <> '' AND (?2 = '' OR app = ?2) AND active < ?3 ORDER BY active DESC LIMIT ?4
+		WHERE person = ?1 AND person <> '' AND (?2 = '' OR app = ?2) AND active < ?3 ORDER BY active DESC LIMIT ?4
 	) ORDER BY active DESC`
 	querySessionTexts = `SELECT last, app, person, text FROM sessions INDEXED BY sessions_by_last
-		WHERE stream_id = 1 AND last < ? ORDER BY last DESC LIMIT ?`
-	querySessionByLast = `SELECT active, facts FROM sessions INDEXED BY sessions_by_last WHERE stream_id = 1 AND last = ?`
+		WHERE last < ? ORDER BY last DESC LIMIT ?`
+	querySessionByLast = `SELECT active, facts FROM sessions INDEXED BY sessions_by_last WHERE last = ?`
 )
 
 func (s *engine) Sessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
@@ -117,9 +117,9 @@ func (s sessionSource) OlderSessions(ctx context.Context, f store.SessionFilter)
 
 const (
 	querySessionTranscripts = `SELECT t.seq, t.text, e.app, e.session FROM transcript_texts t
-		CROSS JOIN events e INDEXED BY events_scan ON e.stream_id = 1 AND e.seq = t.seq
-		WHERE t.stream_id = 1 AND t.seq < ? ORDER BY t.seq DESC`
-	querySessionOfTranscript = `SELECT person, text, facts FROM sessions WHERE stream_id = 1 AND app = ? AND session = ?`
+		CROSS JOIN events e INDEXED BY events_scan ON e.seq = t.seq
+		WHERE t.seq < ? ORDER BY t.seq DESC`
+	querySessionOfTranscript = `SELECT person, text, facts FROM sessions WHERE app = ? AND session = ?`
 )
 
 func (s sessionSource) SearchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
@@ -171,7 +171,7 @@ func (s *engine) sessionOfTranscript(ctx context.Context, ids nameIDs, f *store.
 }
 
 const queryNewSessionTexts = `SELECT first, last, app, person, text FROM sessions INDEXED BY sessions_by_last
-	WHERE stream_id = 1 AND last > ? ORDER BY last DESC LIMIT ?`
+	WHERE last > ? ORDER BY last DESC LIMIT ?`
 
 // sessionTextReader returns the function that reads texts for kit.SessionTexts.
 func (s *engine) sessionTextReader(ctx context.Context) func(schema.EventID, int) ([]kit.SessionText, error) {
@@ -186,7 +186,7 @@ func (s *engine) sessionTextReader(ctx context.Context) func(schema.EventID, int
 	}
 }
 
-const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session_tools WHERE stream_id = 1 AND first = ?`
+const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session_tools WHERE first = ?`
 
 func (s *engine) SessionTools(ctx context.Context, first schema.EventID) (map[store.ToolKey]store.ToolTime, error) {
 	rows, err := s.readers.query(ctx, querySessionTools, first)

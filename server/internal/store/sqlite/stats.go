@@ -7,7 +7,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const queryCountUndelivered = `SELECT count(*) FROM deliveries WHERE stream_id = 1 AND undelivered = 1`
+const queryCountUndelivered = `SELECT count(*) FROM deliveries WHERE undelivered`
 
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.inspectIfDue()

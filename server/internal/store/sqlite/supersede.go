@@ -14,9 +14,9 @@ import (
 
 const (
 	querySharedListener = `SELECT seq FROM questions INDEXED BY questions_by_listener
-		WHERE stream_id = 1 AND state = 'pending' AND listener IS NOT NULL AND listener = ? AND seq < ? ORDER BY seq`
-	queryUnsentToListener = `SELECT d.seq FROM deliveries d INDEXED BY deliveries_undelivered CROSS JOIN questions q ON q.stream_id = d.stream_id AND q.seq = d.seq
-		WHERE d.stream_id = 1 AND d.undelivered = 1 AND d.open = 1 AND d.sent = 0 AND q.listener = ? AND +q.seq < ?`
+		WHERE state = 'pending' AND listener IS NOT NULL AND listener = ? AND seq < ? ORDER BY seq`
+	queryUnsentToListener = `SELECT d.seq FROM deliveries d INDEXED BY deliveries_undelivered CROSS JOIN questions q ON q.seq = d.seq
+		WHERE d.undelivered AND d.open AND NOT d.sent AND q.listener = ? AND +q.seq < ?`
 )
 
 // supersede ends the pending questions that share a listener with the new question id, and

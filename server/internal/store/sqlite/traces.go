@@ -6,7 +6,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const queryTraceCursor = `SELECT count(*), coalesce(max(sent), 0), coalesce(max(resume), 0) FROM trace_cursor WHERE stream_id = 1`
+const queryTraceCursor = `SELECT count(*), coalesce(max(sent), 0), coalesce(max(resume), 0) FROM trace_cursor`
 
 func (s *engine) TraceEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	if err := ctx.Err(); err != nil {
@@ -21,5 +21,5 @@ func (s *engine) TraceCursor(ctx context.Context) (cursor store.TraceCursor, isS
 }
 
 func (s *engine) SetTraceCursor(ctx context.Context, cursor store.TraceCursor) error {
-	return s.writer.exec(ctx, false, `INSERT OR REPLACE INTO trace_cursor (stream_id, sent, resume) VALUES (1, ?, ?)`, cursor.Sent, cursor.Resume)
+	return s.writer.exec(ctx, false, `INSERT OR REPLACE INTO trace_cursor (sent, resume) VALUES (?, ?)`, cursor.Sent, cursor.Resume)
 }

@@ -32,13 +32,13 @@ type index struct{ *engine }
 
 // MarkStale marks the blocks that were built by another version of the index text.
 func (x index) MarkStale(ctx context.Context) error {
-	return x.writer.exec(ctx, false, `UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND made NOT IN ('', ?)`, filter.IndexVersion)
+	return x.writer.exec(ctx, false, `UPDATE search_blocks SET made = '' WHERE made NOT IN ('', ?)`, filter.IndexVersion)
 }
 
 const (
-	queryStaleBlock = `SELECT block FROM search_blocks INDEXED BY search_blocks_stale WHERE stream_id = 1 AND made = '' ORDER BY block LIMIT 1`
-	queryLastBlock  = `SELECT block FROM search_blocks WHERE stream_id = 1 ORDER BY block DESC LIMIT 1`
-	queryNextEvent  = `SELECT seq FROM events WHERE stream_id = 1 AND seq >= ? ORDER BY seq LIMIT 1`
+	queryStaleBlock = `SELECT block FROM search_blocks INDEXED BY search_blocks_stale WHERE made = '' ORDER BY block LIMIT 1`
+	queryLastBlock  = `SELECT block FROM search_blocks ORDER BY block DESC LIMIT 1`
+	queryNextEvent  = `SELECT seq FROM events WHERE seq >= ? ORDER BY seq LIMIT 1`
 )
 
 func (x index) First(ctx context.Context, query string, args ...any) (int64, error) {
@@ -52,7 +52,7 @@ func (x index) ReadEvents(ctx context.Context, first, last int64) (events []*sto
 	return x.readEventsUpTo(ctx, kit.MaxSearchBatch, rows, err)
 }
 
-const queryCountBlockEvents = `SELECT count(*) FROM events INDEXED BY events_scan WHERE stream_id = 1 AND seq BETWEEN ? AND ?`
+const queryCountBlockEvents = `SELECT count(*) FROM events INDEXED BY events_scan WHERE seq BETWEEN ? AND ?`
 
 func (x index) WriteBlock(ctx context.Context, n int64, events int, b *grams.Builder) error {
 	slices := b.Slices()
@@ -66,7 +66,7 @@ func (x index) WriteBlock(ctx context.Context, n int64, events int, b *grams.Bui
 			return err
 		}
 		if events == 0 {
-			_, err := t.exec(`DELETE FROM search_blocks WHERE stream_id = 1 AND block = ?`, n)
+			_, err := t.exec(`DELETE FROM search_blocks WHERE block = ?`, n)
 			return err
 		}
 		for i, grams := range slices {
@@ -74,13 +74,13 @@ func (x index) WriteBlock(ctx context.Context, n int64, events int, b *grams.Bui
 				return err
 			}
 		}
-		_, err = t.exec(`INSERT INTO search_blocks (stream_id, block, made, crowded) VALUES (1, ?1, ?2, ?3)
+		_, err = t.exec(`INSERT INTO search_blocks (block, made, crowded) VALUES (?1, ?2, ?3)
 			ON CONFLICT DO UPDATE SET made = ?2, crowded = ?3`, n, filter.IndexVersion, b.Saturated)
 		return err
 	}})
 }
 
-func sliceKey(block int64, slice int) int64 { return streamID<<48 | block<<6 | int64(slice) }
+func sliceKey(block int64, slice int) int64 { return block<<6 | int64(slice) }
 
 func (t *tx) deleteTrigrams(block int64) error {
 	_, err := t.exec(`DELETE FROM search_grams WHERE place BETWEEN ? AND ?`, sliceKey(block, 0), sliceKey(block, grams.SlicesPerBlock-1))
@@ -97,7 +97,7 @@ func (t *tx) removeFromIndex(pruned []prunedEvent) error {
 			continue
 		}
 		last = n
-		changed, err := t.exec(`UPDATE search_blocks SET made = '' WHERE stream_id = 1 AND block = ? AND made <> ''`, n)
+		changed, err := t.exec(`UPDATE search_blocks SET made = '' WHERE block = ? AND made <> ''`, n)
 		if err == nil && changed > 0 {
 			err = t.deleteTrigrams(n)
 		}
@@ -109,8 +109,8 @@ func (t *tx) removeFromIndex(pruned []prunedEvent) error {
 }
 
 const queryTrigrams = `SELECT b.block, b.crowded, g.grams FROM search_blocks b
-	CROSS JOIN search_grams g ON g.place = (1 << 48) + (b.block << 6) + ?
-	WHERE b.stream_id = 1 AND b.block BETWEEN ? AND ? AND b.made = ?`
+	CROSS JOIN search_grams g ON g.place = (b.block << 6) + ?
+	WHERE b.block BETWEEN ? AND ? AND b.made = ?`
 
 // keepSegmentsWithText removes the segments that lack one of the trigrams. Segments that
 // are not indexed stay.

@@ -107,7 +107,7 @@ func (t *tx) mustWriteCounters() bool {
 }
 
 func (t *tx) writeCounters() error {
-	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ?, decided = ? WHERE stream_id = 1`,
+	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ?, decided = ?`,
 		t.counters.head, t.counters.pruned, t.counters.events, t.counters.received, t.counters.lastNameID, t.counters.decided)
 	return err
 }
@@ -115,9 +115,9 @@ func (t *tx) writeCounters() error {
 // writePage changes a page and restores it, so that the commit reaches the disk although its
 // ops may have changed nothing.
 func (t *tx) writePage() error {
-	_, err := t.exec(`UPDATE streams SET head = head + 1 WHERE stream_id = 1`)
+	_, err := t.exec(`UPDATE streams SET head = head + 1`)
 	if err == nil {
-		_, err = t.exec(`UPDATE streams SET head = head - 1 WHERE stream_id = 1`)
+		_, err = t.exec(`UPDATE streams SET head = head - 1`)
 	}
 	return err
 }

@@ -2,122 +2,185 @@ package sqlite
 
 import (
 	"database/sql"
+	"fmt"
 	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
-	"time"
+	"testing/fstest"
 
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// newDatabaseOf creates a database with an older schema and executes the statements.
-func newDatabaseOf(t *testing.T, version int64, statements ...string) (file string) {
+// newestOldStep is the last step of the chain before schemaFile, which the database at commit ff4c8f2b lacks.
+const newestOldStep = `CREATE TABLE coverage (stream_id INTEGER NOT NULL, host TEXT NOT NULL, account TEXT NOT NULL, agent TEXT NOT NULL,
+		report BLOB NOT NULL, reported_at INTEGER NOT NULL, proof BLOB NOT NULL, proven_at INTEGER NOT NULL,
+		PRIMARY KEY (stream_id, host, account, agent)) STRICT, WITHOUT ROWID;
+	INSERT INTO coverage VALUES (1, 'laptop', 'ada', 'claude-code', CAST('{}' AS BLOB), 5, X'', 0);
+	INSERT INTO goose_db_version (version_id, is_applied) VALUES (60, 1);`
+
+// newOldDatabase creates a database as the hub of commit ff4c8f2b left it, and executes the statements.
+func newOldDatabase(t *testing.T, statements string) (file string) {
 	t.Helper()
-	file = t.TempDir() + "/hub.db"
-	require.NoError(t, ensurePrivateFile(file)) // the hub creates it, too: SQLite does not
-	db, err := sql.Open("sqlite", dsn(file, "FULL", false))
+	file = filepath.Join(t.TempDir(), "hub.db")
+	dump, err := os.ReadFile("testdata/hub_ff4c8f2b.sql")
 	require.NoError(t, err)
-	files, err := fs.Sub(migrations, "migrations")
+	key, err := os.ReadFile("testdata/hub_ff4c8f2b.key")
 	require.NoError(t, err)
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	require.NoError(t, os.WriteFile(identity.File(file), key, 0o600))
+	require.NoError(t, ensurePrivateFile(file)) // SQLite does not create it: see dsn
+	db := openSQL(t, file)
+	_, err = db.ExecContext(t.Context(), string(dump)+`INSERT INTO search_grams (place, grams) VALUES ((1 << 48) + (2 << 6) + 3, X'01');
+		UPDATE rules SET rule = CAST(json_set(CAST(rule AS TEXT), '$.scope', 'session') AS BLOB) WHERE id = 2;`+statements)
 	require.NoError(t, err)
-	_, err = p.UpTo(t.Context(), version)
-	require.NoError(t, err)
-	for _, statement := range statements {
-		_, err := db.ExecContext(t.Context(), statement)
-		require.NoError(t, err, statement)
-	}
 	require.NoError(t, db.Close())
 	return file
 }
 
-// Questions, their changes, deliveries and audit log survive the rebuild of their tables.
-func TestMigrate_KeepsQuestions(t *testing.T) {
-	t.Parallel()
-	const hour = int64(time.Hour / time.Millisecond)
-	file := newDatabaseOf(t, 19,
-		`INSERT INTO names (stream_id, kind, id, name) VALUES (1, 1, 1, 'app'), (1, 2, 2, 's'), (1, 3, 3, 'Stop')`,
-		`INSERT INTO events (stream_id, seq, uid, received_at, timestamp, app, session, type, tool, asks, envelope, payload)
-			VALUES (1, 1, zeroblob(16), 5, 5, 1, 2, 3, 0, 1, x'', x'7b7d'), (1, 2, zeroblob(16), 5, 5, 1, 2, 3, 0, 1, x'', x'7b7d'),
-			(1, 3, zeroblob(16), 5, 5, 1, 2, 3, 0, 1, x'', x'7b7d'), (1, 5, zeroblob(16), 5, 5, 1, 2, 3, 0, 1, x'', x'7b7d')`,
-		`INSERT INTO questions (stream_id, seq, app, session, type, tool, question, asked, status, state, inbox, version, changed_at, deadline, url, listener_key, protocol, text)
-			SELECT 1, seq, 1, 2, 3, 0, X'7b7d', X'7b7d', CAST('{"waiter":"listening"}' AS BLOB), 'pending', 'pending', 1, 5, 3600000, 'ws://a', '', 2, 'q' FROM events`,
-		`INSERT INTO awaiting (stream_id, person, seq, app) VALUES (1, '', 1, 1), (1, 'ada', 2, 1)`,
-		`UPDATE questions SET state = 'responded', inbox = 'decided' WHERE seq = 3`,
-		`UPDATE questions SET state = 'error', inbox = 'cancelled' WHERE seq = 5`,
-		`INSERT INTO changes (stream_id, seq, question, ends, status) VALUES (1, 4, 3, 1, CAST('{"outcome":"a"}' AS BLOB)), (1, 6, 5, 1, X'7b7d'), (1, 7, 5, 0, X'7b7d')`,
-		`INSERT INTO deliveries (stream_id, seq, answer_id, state, attempts, sent, due, until, leased, wake, open, undelivered)
-			VALUES (1, 3, 'id', 'queued', 2, 1, 7, 8, 9, 9, 1, 1)`,
-		`INSERT INTO ledger (stream_id, n, question, hash, entry) VALUES (1, 1, 0, 'h1', X'6531'), (1, 2, 3, 'h2', X'6532')`,
-		`UPDATE streams SET head = 7, events = 4, received = 5, name = 3`,
-	)
-	b, ctx := newTestStore(t, func(c *Config) { c.Path = file }), t.Context()
-	due, next, err := b.DueQuestions(ctx, time.UnixMilli(hour), 9)
+func openSQL(t *testing.T, file string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn(file, "FULL", false))
 	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{1, 2}, due)
-	require.Zero(t, next)
-	inbox, _, err := b.Inbox(ctx, store.InboxFilter{Everyone: true, Limit: 9})
-	require.NoError(t, err)
-	require.Len(t, inbox, 1)
-	require.EqualValues(t, 1, inbox[0].ID)
-	inbox, _, err = b.Inbox(ctx, store.InboxFilter{Awaiting: "ada", Limit: 9})
-	require.NoError(t, err)
-	require.Len(t, inbox, 2)
-	for status, id := range map[string]schema.EventID{"responded": 3, "error": 5, store.Undelivered: 3} {
-		found, err := b.Find(ctx, store.Filter{Status: status})
-		require.NoError(t, err)
-		require.Len(t, found, 1, status)
-		require.Equal(t, id, found[0].ID)
-	}
-	rows, err := b.After(ctx, 3, 9)
-	require.NoError(t, err)
-	require.Len(t, rows, 4)
-	require.True(t, rows[0].Ends)
-	require.JSONEq(t, `{"outcome":"a"}`, string(rows[0].Event.Status))
-	q, err := b.Question(ctx, 3)
-	require.NoError(t, err)
-	require.Equal(t, "id", q.Delivery.AnswerID)
-	require.True(t, q.Delivery.Sent)
-	require.Equal(t, 2, q.Delivery.Attempts)
-	for question, want := range map[schema.EventID]int{0: 2, 3: 1} {
-		entries, err := b.Ledger(ctx, store.LedgerPage{QuestionID: question, Limit: 9})
-		require.NoError(t, err)
-		require.Len(t, entries, want)
-		require.Equal(t, "e2", string(entries[want-1]))
-	}
-	counts, err := b.InboxCounts(ctx, "ada")
-	require.NoError(t, err)
-	require.EqualValues(t, 2, counts.PendingCount)
-	require.EqualValues(t, 2, counts.ResolversCount)
-	require.EqualValues(t, 2, counts.WaitingOnMe)
-	require.Equal(t, []string{"app"}, counts.Agents)
-	done, err := b.Prune(ctx, store.RetentionPolicy{QuestionsBefore: b.Clock.Now()})
-	require.NoError(t, err)
-	require.Equal(t, store.PruneResult{Questions: 1, Changes: 2}, done, "the answer to 3 is not delivered")
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
 }
 
-// The uses of tools survive the change to one row per period.
-func TestMigrate_KeepsToolTimes(t *testing.T) {
+// columnsOf returns the names of the columns of each table.
+func columnsOf(t *testing.T, db *sql.DB) map[string][]string {
+	t.Helper()
+	columns := map[string][]string{}
+	rows, err := db.QueryContext(t.Context(), `SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'`)
+	require.NoError(t, eachRow(rows, err, func(rows *sql.Rows) error {
+		var table, column string
+		err := rows.Scan(&table, &column)
+		columns[table] = append(columns[table], column)
+		return err
+	}))
+	return columns
+}
+
+// contents returns the rows of a query, sorted.
+func contents(t *testing.T, db *sql.DB, query string, columns int) []string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	var lines []string
+	require.NoError(t, eachRow(rows, err, func(rows *sql.Rows) error {
+		values, into := make([]any, columns), make([]any, columns)
+		for i := range values {
+			into[i] = &values[i]
+		}
+		err := rows.Scan(into...)
+		lines = append(lines, fmt.Sprintf("%v", values))
+		return err
+	}))
+	slices.Sort(lines)
+	return lines
+}
+
+func TestUpgrade_KeepsEveryRow(t *testing.T) {
 	t.Parallel()
-	file := newDatabaseOf(t, 22,
-		`INSERT INTO tool_times (stream_id, span, at, tool, bin, calls, failures, total) VALUES (1, 1, 100, 'Bash', 7, 1, 0, 70),
-			(1, 96, 1, 'Bash', 7, 1, 0, 70), (1, 96, 2, 'Bash', -1, 5, 2, 0), (1, 96, 2, 'Bash', 12, 3, 1, 4000), (1, 96, 2, 'Read', 0, 9, 0, 1)`,
-	)
+	for name, statements := range map[string]string{"59": "", "60": newestOldStep} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, file := openSQL(t, newOldDatabase(t, statements)), newOldDatabase(t, statements)
+			after := openSQL(t, file)
+			version, err := migrate(t.Context(), after, slog.New(slog.DiscardHandler))
+			require.NoError(t, err)
+			require.EqualValues(t, schemaStep, version)
+			fresh := filepath.Join(t.TempDir(), "fresh.db")
+			require.NoError(t, Template(t.Context(), fresh))
+			upgraded := columnsOf(t, after)
+			require.Equal(t, columnsOf(t, openSQL(t, fresh)), upgraded)
+			for table, columns := range columnsOf(t, before) {
+				if strings.HasPrefix(table, "goose") || strings.HasPrefix(table, "sqlite") || movedTables[table] != "" || table == "search_grams" {
+					continue
+				}
+				columns = slices.DeleteFunc(columns, func(c string) bool { return c == "stream_id" || table == "hub" && c == "key" })
+				require.Subset(t, upgraded[table], columns, table)
+				query := `SELECT ` + strings.Join(columns, ", ") + ` FROM ` + table
+				require.Equal(t, contents(t, before, query, len(columns)), contents(t, after, query, len(columns)), table)
+			}
+			require.Equal(t, []string{"[projections 40]", "[ratings 40]"}, contents(t, after, `SELECT name, cursor FROM cursors`, 2))
+			require.Equal(t, []string{"[131]"}, contents(t, after, `SELECT place FROM search_grams`, 1))
+			require.Equal(t, []string{"[1 ada ]", "[2 ada session]"}, contents(t, after, `SELECT id, created_by, scope FROM rules`, 3))
+			require.Equal(t, []string{"[ok]"}, contents(t, after, `PRAGMA integrity_check`, 1))
+		})
+	}
+}
+
+// A hub reads everything in an upgraded database, and the signatures hold.
+func TestUpgrade_HubReadsOldDatabase(t *testing.T) {
+	t.Parallel()
+	file := newOldDatabase(t, "")
 	b, ctx := newTestStore(t, func(c *Config) { c.Path = file }), t.Context()
-	bash := func(bucket int64) store.ToolKey { return store.ToolKey{Tool: "Bash", Bucket: bucket} }
-	want := map[store.ToolKey]store.ToolTime{
-		bash(-1): {Calls: 5, Failures: 2}, bash(7): {Calls: 1, TotalMS: 70}, bash(12): {Calls: 3, Failures: 1, TotalMS: 4000}, {Tool: "Read"}: {Calls: 9, TotalMS: 1},
-	}
-	for _, from := range []int64{96, 97} { // a whole day, and its quarter-hours
-		times, err := b.ToolTimes(ctx, from)
-		require.NoError(t, err)
-		require.Equal(t, want, times)
-	}
-	b.MustProject(t, &store.ProjectionBatch{To: 1, ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Quarter: 200, Tool: "Bash", Bucket: 12}: {Calls: 1, TotalMS: 1000}}})
-	times, err := b.ToolTimes(ctx, 96)
+	events, err := b.Recent(ctx, 100)
 	require.NoError(t, err)
-	require.Equal(t, store.ToolTime{Calls: 4, Failures: 1, TotalMS: 5000}, times[bash(12)])
+	require.Len(t, events, 32)
+	require.EqualValues(t, 44, b.Head())
+	q, err := b.Question(ctx, 28)
+	require.NoError(t, err)
+	require.Contains(t, string(q.Event.Status), `"outcome":"approve`)
+	inbox, _, err := b.Inbox(ctx, store.InboxFilter{Awaiting: "bob", Limit: 9})
+	require.NoError(t, err)
+	require.Len(t, inbox, 1)
+	require.EqualValues(t, 31, inbox[0].ID)
+	sessions, _, err := b.Sessions(ctx, store.SessionFilter{Limit: 9})
+	require.NoError(t, err)
+	require.Len(t, sessions, 4)
+	rules, err := b.Rules(ctx, 9)
+	require.NoError(t, err)
+	require.Len(t, rules, 2)
+	people, err := b.People(ctx)
+	require.NoError(t, err)
+	require.Len(t, people.Persons, 2)
+	channels, err := b.Channels(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "https://ntfy.example/hub-topic", channels[0].URL)
+	found, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "pomegranate")})
+	require.Len(t, found, 3)
+	asked := b.MustAppend(t, conformance.NewQuestionDraft("s", conformance.ClockStart))
+	require.EqualValues(t, 45, asked.ID)
+	require.NoError(t, b.Close())
+	state, err := CheckLedger(ctx, file)
+	require.NoError(t, err)
+	require.EqualValues(t, 14, state.Entries)
+}
+
+// An upgrade that fails changes nothing.
+func TestUpgrade_IsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	file := newOldDatabase(t, `UPDATE hub SET key = X'01'`)
+	before := openSQL(t, file)
+	tables := columnsOf(t, before)
+	_, err := migrate(t.Context(), before, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "start and stop the build that wrote it")
+	require.Equal(t, tables, columnsOf(t, before))
+	require.Equal(t, []string{"[59]"}, contents(t, before, `SELECT max(version_id) FROM goose_db_version`, 1))
+}
+
+// A build from between two versions may have applied a later step without an earlier one.
+func TestMigrate_RefusesGap(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	require.NoError(t, b.Close())
+	text, err := fs.ReadFile(migrations, "migrations/"+schemaFile)
+	require.NoError(t, err)
+	files := fstest.MapFS{schemaFile: {Data: text}, "0062_next.sql": {Data: []byte("-- +goose Up\nCREATE TABLE later (n INTEGER) STRICT;")}}
+	db := openSQL(t, b.file)
+	version, err := migrateTo(t.Context(), db, files, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.EqualValues(t, 62, version)
+	maps.Copy(files, fstest.MapFS{"0063_next.sql": files["0062_next.sql"]})
+	_, err = db.ExecContext(t.Context(), `UPDATE goose_db_version SET version_id = 63 WHERE version_id = 62`)
+	require.NoError(t, err)
+	_, err = migrateTo(t.Context(), db, files, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "a build between two versions of Hookback (schema 63 without step 62); nothing was changed; start the build that wrote it")
 }
