@@ -63,7 +63,7 @@ func (s *Server) createChannel(r *request, draft schema.ChannelDraft) (created s
 		return created, err
 	}
 	// Its mail server reads the signed links of others, or its bot server sends their answers.
-	if notify.SendsPerPerson(channel) || notify.OwnBotServer(channel) {
+	if notify.NeedsOwner(channel) {
 		if err := s.Hub.People.Check(schema.AccessOwn, r.by.Identity); err != nil {
 			return created, err
 		}

@@ -3,13 +3,14 @@ package notify
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/notify/chat"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -28,12 +29,10 @@ const (
 // channelWorker sends the notifications of one channel. Each has its own goroutines, so
 // that an unresponsive channel delays no other.
 type channelWorker struct {
-	notifier       *Notifier
-	channel        int64
+	*outlet
+	statuses       *statusBatcher
 	due            feed.Wakeup // a notification may be due
 	stop           context.CancelFunc
-	bot            *chat.Bot            // of a channel that takes answers, once it runs; guarded by Notifier.mu
-	botToken       string               // of bot
 	announcing     sync.Mutex           // held while an alert is sent
 	alerted        map[string]time.Time // time of the last alert by person; guarded by announcing
 	abandonedCalls atomic.Int64         // library calls that timed out and have not returned
@@ -44,46 +43,36 @@ type channelWorker struct {
 	lastPause        time.Duration
 }
 
-// worker returns the worker of a channel. It starts one if necessary.
-func (n *Notifier) worker(channel int64) *channelWorker {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if w := n.workers[channel]; w != nil {
-		return w
-	}
-	w := &channelWorker{notifier: n, channel: channel, due: feed.NewWakeup(), stop: func() {}, alerted: map[string]time.Time{}}
-	if n.runCtx == nil {
-		return w // not started: Run creates the workers and reads due notifications
-	}
-	n.workers[channel] = w
-	var ctx context.Context
-	ctx, w.stop = context.WithCancel(n.runCtx)
-	n.group.Go(func() { w.run(ctx) })
-	return w
+func newChannelWorker(o *outlet, statuses *statusBatcher) *channelWorker {
+	return &channelWorker{outlet: o, statuses: statuses, due: feed.NewWakeup(), stop: func() {}, alerted: map[string]time.Time{}}
 }
 
-// stopWorker stops the worker of a removed channel.
-func (n *Notifier) stopWorker(channel int64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if w := n.workers[channel]; w != nil {
-		w.stop()
-		delete(n.workers, channel)
+// readers returns the people out of a list who each get a message; "" means all readers of a shared
+// channel.
+func (w *channelWorker) readers(people []string) []string {
+	switch {
+	case w.channel.Person != "" && !slices.Contains(people, w.channel.Person):
+		return nil
+	case w.channel.Person != "":
+		return []string{w.channel.Person}
+	case w.perPerson:
+		return people
+	default:
+		return []string{""}
 	}
 }
 
 // run sends due notifications until ctx ends.
 func (w *channelWorker) run(ctx context.Context) {
-	n := w.notifier
 	for ctx.Err() == nil {
-		now := n.Clock()
+		now := w.Clock()
 		wait := w.pausedUntil().Sub(now)
 		if wait <= 0 {
-			due, next, err := n.Store.DueNotifications(ctx, w.channel, now, w.batchSize())
+			due, next, err := w.Store.DueNotifications(ctx, w.channel.ID, now, w.batchSize())
 			switch {
 			case err != nil:
 				if ctx.Err() == nil {
-					n.Log.Error("due notifications not read", "channel", w.channel, "err", err)
+					w.Log.Error("due notifications not read", "channel", w.channel.ID, "err", err)
 				}
 				wait = time.Second
 			case len(due) > 0:
@@ -108,7 +97,7 @@ func (w *channelWorker) run(ctx context.Context) {
 func (w *channelWorker) batchSize() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failures >= w.notifier.timing.breakerThreshold {
+	if w.failures >= w.timing.breakerThreshold {
 		return 1
 	}
 	return maxBatch
@@ -123,11 +112,6 @@ func (w *channelWorker) pausedUntil() time.Time {
 // sendAll sends notifications, at most maxConcurrent at a time (a semaphore). It returns
 // false if a result could not be stored.
 func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) bool {
-	out, err := w.notifier.openSender(ctx, w.channel)
-	if err != nil {
-		w.notifier.Log.Error("channel not opened", "channel", w.channel, "err", err)
-		return false
-	}
 	var stored atomic.Bool
 	stored.Store(true)
 	slots := make(chan struct{}, maxConcurrent)
@@ -136,13 +120,13 @@ func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) b
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			if !w.pausedUntil().IsZero() && w.pausedUntil().After(w.notifier.Clock()) {
+			if !w.pausedUntil().IsZero() && w.pausedUntil().After(w.Clock()) {
 				return // the circuit breaker opened in the meantime
 			}
-			if err := w.send(ctx, out, &due[i]); err != nil {
+			if err := w.sendOne(ctx, &due[i]); err != nil {
 				stored.Store(false)
 				if ctx.Err() == nil {
-					w.notifier.Log.Error("notification result not stored", "channel", w.channel, "err", err)
+					w.Log.Error("notification result not stored", "channel", w.channel.ID, "err", err)
 				}
 			}
 		})
@@ -151,18 +135,17 @@ func (w *channelWorker) sendAll(ctx context.Context, due []store.Notification) b
 	return stored.Load()
 }
 
-// send decides about one notification and sends it. It returns errors of the database
+// sendOne decides about one notification and sends it. It returns errors of the database
 // only.
-func (w *channelWorker) send(ctx context.Context, out *sender, notification *store.Notification) error {
-	n := w.notifier
-	q, err := n.readQuestion(ctx, notification.Question)
+func (w *channelWorker) sendOne(ctx context.Context, notification *store.Notification) error {
+	q, err := w.readQuestion(ctx, notification.Question)
 	if err != nil {
 		if errors.Is(err, schema.ErrNotFound) {
 			return nil // the notification was removed with its question
 		}
 		return err
 	}
-	decision, err := n.shouldSend(ctx, notification, q)
+	decision, err := w.shouldSend(ctx, notification, q)
 	if err != nil {
 		return err
 	}
@@ -170,24 +153,24 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 		return w.finish(ctx, notification, schema.NotificationSuppressed, decision.suppressedBy)
 	}
 	// The lease outlasts the attempt, so that no one else sends the message.
-	claim, err := n.Store.ClaimNotification(ctx, notification, n.Clock().Add(3*n.timing.timeout), decision.cooldownStart)
+	claim, err := w.Store.ClaimNotification(ctx, notification, w.Clock().Add(3*w.timing.timeout), decision.cooldownStart)
 	switch {
 	case err != nil || claim == store.ClaimLost:
 		return err
 	case claim == store.ClaimCooldown:
 		return w.finish(ctx, notification, schema.NotificationSuppressed, schema.SuppressedCooldown)
 	case claim == store.ClaimInFlight:
-		notification.Due = n.Clock().Add(inFlightDelay)
-		return n.Store.SetNotification(ctx, notification)
+		notification.Due = w.Clock().Add(inFlightDelay)
+		return w.Store.SetNotification(ctx, notification)
 	}
-	m := n.message(ctx, notification, q)
-	if m.onlyOn == "" && n.maySendLinks(out, notification.Person) {
-		if m.link, m.linkExpires, err = n.signedLink(q, notification.Person); err != nil {
+	m := w.message(ctx, notification, q)
+	if m.onlyOn == "" && w.maySendLinks(notification.Person) {
+		if m.link, m.linkExpires, err = w.signedLink(q, notification.Person); err != nil {
 			return err
 		}
 	}
 	notification.Attempts++
-	err = w.sendWithTimeout(ctx, out, m)
+	err = w.sendWithTimeout(ctx, m)
 	if ctx.Err() != nil {
 		return ctx.Err() // the hub stops; the message is sent again after a restart
 	}
@@ -195,12 +178,12 @@ func (w *channelWorker) send(ctx context.Context, out *sender, notification *sto
 	if err == nil {
 		return w.finish(ctx, notification, schema.NotificationSent, "")
 	}
-	notification.Error = out.errorText(err)
+	notification.Error = w.redactor.redact(err)
 	if next, again := w.retryAt(notification, q, err); again {
 		notification.Due = next
-		n.outcomes[outcomeRetry].Add(1)
-		n.statuses.markChanged(notification.Question)
-		return n.Store.SetNotification(ctx, notification)
+		w.outcomes[outcomeRetry].Add(1)
+		w.statuses.markChanged(notification.Question)
+		return w.Store.SetNotification(ctx, notification)
 	}
 	return w.finish(ctx, notification, schema.NotificationFailed, "")
 }
@@ -211,22 +194,22 @@ func (w *channelWorker) finish(ctx context.Context, notification *store.Notifica
 		notification.Error = ""
 	}
 	// The result of a message that was sent is stored even while the hub stops.
-	err := w.notifier.Store.SetNotification(context.WithoutCancel(ctx), notification)
+	err := w.Store.SetNotification(context.WithoutCancel(ctx), notification)
 	if err == nil {
-		w.notifier.outcomes[state].Add(1)
+		w.outcomes[state].Add(1)
 	}
-	w.notifier.statuses.markChanged(notification.Question)
+	w.statuses.markChanged(notification.Question)
 	return err
 }
 
 // retryAt returns when to retry a failed message, and false if it must not be retried.
-func (w *channelWorker) retryAt(notification *store.Notification, q *question, err error) (time.Time, bool) {
-	p := &w.notifier.timing
+func (w *channelWorker) retryAt(notification *store.Notification, q *buttons.Question, err error) (time.Time, bool) {
+	p := &w.timing
 	var permanent permanentError
 	if errors.As(err, &permanent) || notification.Attempts > len(p.retries) {
 		return time.Time{}, false
 	}
-	now := w.notifier.Clock()
+	now := w.Clock()
 	next := now.Add(p.retries[notification.Attempts-1])
 	if !q.Deadline.IsZero() && next.After(q.Deadline) || next.After(notification.CreatedAt.Add(p.maxAge)) {
 		return time.Time{}, false
@@ -239,17 +222,17 @@ var errTimeout = errors.New("the other side did not answer in time")
 
 // sendWithTimeout sends a message. It returns after the timeout even if a library ignores
 // its context.
-func (w *channelWorker) sendWithTimeout(ctx context.Context, out *sender, m *message) error {
+func (w *channelWorker) sendWithTimeout(ctx context.Context, m *message) error {
 	if w.abandonedCalls.Load() >= maxConcurrent {
 		return errTimeout // its abandoned goroutines still wait
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.notifier.timing.timeout)
+	ctx, cancel := context.WithTimeout(ctx, w.timing.timeout)
 	defer cancel()
 	done := make(chan error, 1)
 	w.abandonedCalls.Add(1)
 	go func() {
 		defer w.abandonedCalls.Add(-1)
-		done <- out.send(ctx, m)
+		done <- w.deliver(ctx, m)
 	}()
 	select {
 	case err := <-done:
@@ -271,15 +254,10 @@ func (w *channelWorker) recordResult(err error) {
 		return
 	}
 	w.failures++
-	p := &w.notifier.timing
-	if w.failures < p.breakerThreshold || w.notifier.Clock().Before(w.breakerOpenUntil) {
+	p := &w.timing
+	if w.failures < p.breakerThreshold || w.Clock().Before(w.breakerOpenUntil) {
 		return
 	}
 	w.lastPause = min(max(2*w.lastPause, p.breakerPause), p.maxBreakerPause)
-	w.breakerOpenUntil = w.notifier.Clock().Add(w.lastPause)
+	w.breakerOpenUntil = w.Clock().Add(w.lastPause)
 }
-
-// permanentError is a failure that a retry cannot fix.
-type permanentError struct{ error }
-
-func (f permanentError) Unwrap() error { return f.error }

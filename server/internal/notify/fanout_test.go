@@ -152,7 +152,7 @@ func TestStatusBatcher_CombinesChanges(t *testing.T) {
 // interval without changes.
 func TestStatusBatcher_BacksOff(t *testing.T) {
 	t.Parallel()
-	s := newStatusBatcher(&Notifier{Config: Config{timing: timing{statusInterval: time.Hour, maxStatusInterval: 3 * time.Hour}}})
+	s := newStatusBatcher(newCore(Config{timing: timing{timeout: time.Hour, statusInterval: time.Hour, maxStatusInterval: 3 * time.Hour}}))
 	before := time.Now()
 	s.markChanged(7)
 	s.markChanged(7)

@@ -32,12 +32,11 @@ type harness struct {
 	hub       *hub.Hub
 	auth      *auth.Service // the hub's accounts; the Notifier uses people below
 	db        string
-	stop      func()       // stops everything; safe to call twice
-	watching  sync.Map     // person → true while watching
-	botAPI    string       // base URL of Telegram; empty: the real one
-	slackAPI  string       // base URL of Slack; empty: the real one
-	createdAt sync.Map     // person → creation time; missing: always existed
-	nowMS     atomic.Int64 // Unix ms; 0: system clock
+	stop      func()            // stops everything; safe to call twice
+	watching  sync.Map          // person → true while watching
+	apis      map[string]string // base URLs of Telegram and Slack; empty: the real ones
+	createdAt sync.Map          // person → creation time; missing: always existed
+	nowMS     atomic.Int64      // Unix ms; 0: system clock
 	timing    timing
 
 	peopleMu sync.Mutex // channel workers read people while a test changes them
@@ -161,7 +160,7 @@ func (h *harness) start() {
 	notifier := New(Config{
 		Store: db, Feed: log, Base: "https://hub.example.com", Clock: h.now, PushAnywhere: true, Guard: loopbackGuard(h.t),
 		Accounts: fakeAccounts{h}, Viewers: fakeViewers{h}, timing: h.timing,
-		telegramURL: h.botAPI, slackURL: h.slackAPI,
+		apis: h.apis,
 	})
 	h.Notifier = notifier
 	ctx, cancel := context.WithCancel(context.Background())

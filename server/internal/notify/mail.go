@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -16,11 +17,22 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
-	"github.com/hookback/hookback/server/internal/store"
 )
+
+var mailKind = kind{
+	name: "smtp", schemes: []string{"smtp", "smtps"}, example: "smtp://USER:PASSWORD@HOST:587/?from=ADDRESS", showsHost: true,
+	parse: func(address string) (target, error) {
+		c, err := parseMailURL(address)
+		if err != nil {
+			return target{}, err
+		}
+		return target{driver: c, perPerson: c.to == "", needsOwner: c.to == ""}, nil
+	},
+}
 
 // smtpConfig is the parsed address of a mail channel.
 type smtpConfig struct {
+	oneWay
 	host           string
 	port           int
 	implicitTLS    bool // TLS from the first byte instead of STARTTLS
@@ -68,24 +80,21 @@ func parseMailURL(address string) (*smtpConfig, error) {
 	return m, nil
 }
 
-// sendMail sends a message as plain text only, so that text from agents cannot be markup.
-func (n *Notifier) sendMail(ctx context.Context, c *store.Channel, m *message) error {
-	config, err := parseMailURL(c.URL)
-	if err != nil {
-		return permanentError{errors.New("the address of the channel is no longer valid")}
-	}
-	to := config.to
-	if to == "" {
-		to = m.email
-	}
+func (b *smtpConfig) check(g *netguard.Guard) error {
+	return g.CheckHost(b.host, uint16(b.port)) //nolint:gosec // a port
+}
+
+// send sends a message as plain text only, so that text from agents cannot be markup.
+func (b *smtpConfig) send(ctx context.Context, o *outlet, m *message) error {
+	to := cmp.Or(b.to, m.email)
 	if to == "" {
 		return permanentError{errors.New("there is no address to send to")}
 	}
-	mail, err := m.newMail(config.from, to, n.Store.HubID())
+	mail, err := m.newMail(b.from, to, o.Store.HubID())
 	if err != nil {
 		return permanentError{err}
 	}
-	client, err := config.newClient(n.timing, n.Guard)
+	client, err := b.newClient(o.timing, o.Guard)
 	if err != nil {
 		return permanentError{err}
 	}

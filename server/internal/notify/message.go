@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
@@ -44,7 +42,7 @@ const (
 type message struct {
 	id        int64 // of the notification, the same for every attempt
 	createdAt time.Time
-	question  schema.EventID
+	asked     *buttons.Question // nil: the message is not about a request
 	kind      string
 	reminder  int
 	person    string
@@ -66,23 +64,23 @@ type message struct {
 	ledger      *ledgerHead
 }
 
-func (n *Notifier) message(ctx context.Context, notification *store.Notification, q *question) *message {
+func (k *core) message(ctx context.Context, notification *store.Notification, q *buttons.Question) *message {
 	m := &message{
-		id: notification.ID, createdAt: notification.CreatedAt, question: q.ID, kind: notification.Kind,
+		id: notification.ID, createdAt: notification.CreatedAt, asked: q, kind: notification.Kind,
 		reminder: notification.ReminderNumber, person: notification.Person,
-		app: q.App, session: q.Session, text: q.hitl.Question, risk: q.status.Risk, questionKind: q.hitl.Type, deadline: q.Deadline,
-		ledger: n.ledgerHead(ctx),
+		app: q.App, session: q.Session, text: q.Ask.Question, risk: q.Status.Risk, questionKind: q.Ask.Type, deadline: q.Deadline,
+		ledger: k.ledgerHead(ctx),
 	}
-	m.url, m.onlyOn = n.linkTo("/r/" + q.ID.String())
-	if q.hitl.ToolCall != nil {
-		m.tool = q.hitl.ToolCall.Name
+	m.url, m.onlyOn = k.linkTo("/r/" + q.ID.String())
+	if q.Ask.ToolCall != nil {
+		m.tool = q.Ask.ToolCall.Name
 	}
-	m.about = buttons.TextOf(&buttons.Question{Question: q.Question, Ask: q.hitl, Status: q.status})
+	m.about = buttons.TextOf(q)
 	if m.risk == "" {
-		m.risk = q.hitl.Risk
+		m.risk = q.Ask.Risk
 	}
 	if notification.Person != "" && notification.Channel != 0 {
-		m.email = n.emailOf(ctx, notification.Person)
+		m.email = k.emailOf(ctx, notification.Person)
 	}
 	return m
 }
@@ -97,13 +95,13 @@ func (m *message) brief() *message {
 	return &short
 }
 
-func (n *Notifier) testMessage(person string) *message {
-	now := n.Clock()
+func (k *core) testMessage(ctx context.Context, person string) *message {
+	now := k.Clock()
 	m := &message{
 		id: 0, createdAt: now, kind: schema.NotificationCreated, person: person, text: "This is how you will be notified of requests. This test is not about a request.",
-		isTest: true,
+		isTest: true, email: k.emailOf(ctx, person),
 	}
-	m.url, m.onlyOn = n.linkTo("/")
+	m.url, m.onlyOn = k.linkTo("/")
 	return m
 }
 
@@ -225,35 +223,6 @@ func truncate(text string, limit int) string {
 	return strings.TrimSpace(string([]rune(text)[:limit-1])) + "…"
 }
 
-// isLoopback reports whether host is reachable from this machine only.
-func isLoopback(host string) bool {
-	return host == "" || socket.IsLoopback(host) || strings.HasSuffix(strings.ToLower(host), ".localhost")
-}
-
-// Reach is the hub's address.
-type Reach interface {
-	// Links returns the base of links, and whether they work only on the hub's machine, which it then
-	// names.
-	Links() (base, machine string, isLocal bool)
-}
-
-// fixedAddress is an address that does not change.
-type fixedAddress string
-
-func (a fixedAddress) Links() (base, machine string, isLocal bool) {
-	u, err := url.Parse(string(a))
-	return string(a), "the hub's machine", err != nil || isLoopback(u.Hostname())
-}
-
-// linkTo returns a link to a path of the dashboard, and the machine's name if it works only there.
-func (n *Notifier) linkTo(path string) (link, onlyOn string) {
-	base, machine, isLocal := n.Reach.Links()
-	if isLocal {
-		onlyOn = machine
-	}
-	return base + path, onlyOn
-}
-
 // ledgerHead is the newest signed head of the audit log. A copy in a mailbox or at a webhook shows
 // later whether the log was rewritten.
 type ledgerHead struct {
@@ -264,8 +233,8 @@ type ledgerHead struct {
 
 // ledgerHead returns the newest head, or nil if there is none. A failure does not keep a message
 // from being sent.
-func (n *Notifier) ledgerHead(ctx context.Context) *ledgerHead {
-	text, err := n.Store.LedgerHead(ctx)
+func (k *core) ledgerHead(ctx context.Context) *ledgerHead {
+	text, err := k.Store.LedgerHead(ctx)
 	var e schema.Envelope
 	var head sign.LedgerHead
 	if err == nil {
@@ -276,7 +245,7 @@ func (n *Notifier) ledgerHead(ctx context.Context) *ledgerHead {
 	}
 	if err != nil {
 		if !errors.Is(err, schema.ErrNotFound) && ctx.Err() == nil {
-			n.Log.Warn("audit log head not added to a notification", "err", err)
+			k.Log.Warn("audit log head not added to a notification", "err", err)
 		}
 		return nil
 	}

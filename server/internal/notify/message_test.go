@@ -22,7 +22,8 @@ import (
 func TestMessage_EscapesAgentText(t *testing.T) {
 	t.Parallel()
 	hostile := "<!channel> <https://evil.example|approve> @everyone [yes](https://evil.example) **bold** `x`\x00\x1b[31m\u202e\u200b end"
-	for kind, clean := range escapers {
+	for _, s := range []service{slackWebhook, ntfyService, gotifyService, pushoverService, discordService, mattermostService} {
+		kind, clean := s.name, s.escape
 		about := buttons.Text{Heading: hostile, Call: hostile, Directory: hostile, Branch: hostile, Commit: hostile, Diff: hostile, Question: hostile}
 		m := &message{app: hostile, about: about, risk: "high", kind: schema.NotificationCreated, url: "https://hub.example.com/r/1"}
 		text := m.plain(clean, maxBodyChars)
@@ -42,9 +43,6 @@ func TestMessage_EscapesAgentText(t *testing.T) {
 			require.NotContains(t, strings.ReplaceAll(text, "\\`", ""), "`", kind)
 			require.NotContains(t, text, "@everyone", kind)
 		}
-	}
-	for kind := range chatServices {
-		require.Contains(t, escapers, kind, "each chat service needs an escaper")
 	}
 }
 
@@ -76,7 +74,10 @@ func TestMessage_ShowsCallFirst(t *testing.T) {
 	t.Parallel()
 	mailServer, plain, b := startMailServer(t), startServer(t), newTestBrowser(t)
 	bot, workspace := notifytest.NewTelegram(t), notifytest.NewSlack(t)
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, botAPI: bot.URL, slackAPI: workspace.URL}
+	h := &harness{
+		t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming,
+		apis: map[string]string{"telegram": bot.URL, "slack": workspace.URL},
+	}
 	h.start()
 	t.Cleanup(func() { h.stop() })
 	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 func TestMain(m *testing.M) {
@@ -151,23 +152,30 @@ func TestChannelWorker_OpensCircuitBreaker(t *testing.T) {
 // after maxConcurrent abandoned calls it makes no further ones.
 func TestChannelWorker_TimesOut(t *testing.T) {
 	t.Parallel()
-	n := New(Config{timing: timing{timeout: time.Millisecond}})
-	l := &channelWorker{notifier: n}
-	var calls atomic.Int64
-	block := make(chan struct{})
-	out := &sender{send: func(context.Context, *message) error {
-		calls.Add(1)
-		<-block
-		return nil
-	}}
+	d := &slowDriver{block: make(chan struct{})}
+	k := newCore(Config{timing: timing{timeout: time.Millisecond}})
+	l := newChannelWorker(&outlet{core: k, target: target{driver: d}, channel: &store.Channel{}}, newStatusBatcher(k))
 	for range 2 * maxConcurrent {
-		require.ErrorIs(t, l.sendWithTimeout(t.Context(), out, &message{}), errTimeout)
+		require.ErrorIs(t, l.sendWithTimeout(t.Context(), &message{}), errTimeout)
 	}
-	require.Eventually(t, func() bool { return calls.Load() == maxConcurrent }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return d.calls.Load() == maxConcurrent }, time.Minute, time.Millisecond)
 	require.EqualValues(t, maxConcurrent, l.abandonedCalls.Load())
-	close(block)
+	close(d.block)
 	require.Eventually(t, func() bool { return l.abandonedCalls.Load() == 0 }, time.Minute, time.Millisecond)
-	require.EqualValues(t, maxConcurrent, calls.Load())
+	require.EqualValues(t, maxConcurrent, d.calls.Load())
+}
+
+// slowDriver ignores its context.
+type slowDriver struct {
+	invalid
+	calls atomic.Int64
+	block chan struct{}
+}
+
+func (d *slowDriver) send(context.Context, *outlet, *message) error {
+	d.calls.Add(1)
+	<-d.block
+	return nil
 }
 
 func TestNotifier_AnswerSuppressesQueuedMessages(t *testing.T) {

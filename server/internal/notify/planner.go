@@ -2,14 +2,13 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -90,8 +89,7 @@ func (n *Notifier) saveCursorLocked(ctx context.Context) error {
 func (n *Notifier) addRecipient(ctx context.Context, add func() error) error {
 	n.plan.Lock()
 	defer n.plan.Unlock()
-	r, err := n.loadRecipients(ctx) // another hub may plan
-	n.plan.hasRecipients = n.plan.hasRecipients || err == nil && len(r.channels)+len(r.pushSubscribers) > 0
+	err := n.findRecipients(ctx) // another hub may plan
 	switch {
 	case err != nil:
 	case n.plan.hasRecipients:
@@ -112,17 +110,27 @@ func (n *Notifier) addRecipient(ctx context.Context, add func() error) error {
 	return nil
 }
 
+// findRecipients looks for a first recipient. The caller holds the lock of the plan.
+func (n *Notifier) findRecipients(ctx context.Context) error {
+	r, err := n.loadRecipients(ctx)
+	n.plan.hasRecipients = n.plan.hasRecipients || err == nil && len(r.channels)+len(r.pushSubscribers) > 0
+	return err
+}
+
 // recipients are the people and channels that can be notified.
 type recipients struct {
-	channels        []store.Channel
+	channels        []*channelWorker
 	people          map[string]schema.Person
 	pushSubscribers map[string]bool // person → has a browser subscribed to Web Push
 }
 
 func (n *Notifier) loadRecipients(ctx context.Context) (*recipients, error) {
 	r := &recipients{people: map[string]schema.Person{}}
-	var err, errPush error
-	r.channels, err = n.Store.Channels(ctx)
+	channels, err := n.Store.Channels(ctx)
+	for i := range channels {
+		r.channels = append(r.channels, n.worker(&channels[i]))
+	}
+	var errPush error
 	r.pushSubscribers, errPush = n.Store.PushSubscribers(ctx)
 	for _, p := range n.Accounts.Accounts(ctx) {
 		r.people[p.Name] = p
@@ -147,7 +155,7 @@ func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, curs
 		if err != nil {
 			return err
 		}
-		if q.status.IsSettled() {
+		if q.Status.IsSettled() {
 			err = n.cancelPending(ctx, q)
 		} else {
 			err = n.planNotifications(ctx, r, q, int64(id) > cursor)
@@ -159,28 +167,9 @@ func (n *Notifier) planQuestions(ctx context.Context, ids []schema.EventID, curs
 	return nil
 }
 
-// question is a stored question with its decoded JSON.
-type question struct {
-	*store.Question
-	hitl   schema.HumanInTheLoop
-	status schema.Status
-}
-
-func (n *Notifier) readQuestion(ctx context.Context, id schema.EventID) (*question, error) {
-	stored, err := n.Store.Question(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	q := &question{Question: stored}
-	if err := errors.Join(json.Unmarshal(stored.Event.Question, &q.hitl), json.Unmarshal(stored.Status, &q.status)); err != nil {
-		return nil, fmt.Errorf("read question %d: %w", id, err)
-	}
-	return q, nil
-}
-
 // cancelPending suppresses the queued notifications of a settled question and clears the
 // ones shown by browsers.
-func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
+func (n *Notifier) cancelPending(ctx context.Context, q *buttons.Question) error {
 	notifications, err := n.Store.NotificationsOf(ctx, q.ID)
 	if err != nil || len(notifications) == 0 {
 		return err
@@ -202,14 +191,14 @@ func (n *Notifier) cancelPending(ctx context.Context, q *question) error {
 		}
 	}
 	if isShown {
-		n.clearNotification(q.ID)
+		n.group.Go(func() { n.clearNotification(ctx, q.ID) })
 	}
 	return err
 }
 
 // planNotifications stores the notifications that a pending question is due.
-func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *question, isNew bool) error {
-	if q.hitl.RequiresResponse != nil && !*q.hitl.RequiresResponse || q.status.SameAs != 0 || q.status.Test {
+func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *buttons.Question, isNew bool) error {
+	if q.Ask.RequiresResponse != nil && !*q.Ask.RequiresResponse || q.Status.SameAs != 0 || q.Status.Test {
 		return nil
 	}
 	before, err := n.Store.NotificationProgress(ctx, q.ID)
@@ -226,13 +215,13 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *ques
 	if isNew {
 		due = r.notifications(schema.NotificationCreated, 0, r.forQuestion(q))
 	}
-	if q.status.Reminders > before.Reminders {
-		progress.Reminders = q.status.Reminders
+	if q.Status.Reminders > before.Reminders {
+		progress.Reminders = q.Status.Reminders
 		due = append(due, r.notifications(schema.NotificationReminder, progress.Reminders, r.pendingVoters(q))...)
 	}
-	if q.status.EscalatedAt > 0 && !before.Escalated {
+	if q.Status.EscalatedAt > 0 && !before.Escalated {
 		progress.Escalated = true
-		to, err := n.hub.ResolveRecipients(q.hitl.EscalateTo)
+		to, err := n.hub.ResolveRecipients(q.Ask.EscalateTo)
 		if err != nil {
 			n.Log.Warn("escalation recipients not found", "question", q.ID, "err", err)
 		}
@@ -269,19 +258,11 @@ func (n *Notifier) addNotifications(
 	return nil
 }
 
-func (n *Notifier) wakeWorkers(due []store.Notification) {
-	for i := range due {
-		if i == 0 || due[i].Channel != due[i-1].Channel {
-			n.worker(due[i].Channel).due.Wake()
-		}
-	}
-}
-
 // forQuestion returns the people to notify: the recipients of the question, or all
 // approvers.
-func (r *recipients) forQuestion(q *question) []string {
-	if len(q.status.Recipients) > 0 {
-		return q.status.Recipients
+func (r *recipients) forQuestion(q *buttons.Question) []string {
+	if len(q.Status.Recipients) > 0 {
+		return q.Status.Recipients
 	}
 	var all []string
 	for name, p := range r.people {
@@ -294,9 +275,9 @@ func (r *recipients) forQuestion(q *question) []string {
 }
 
 // pendingVoters returns the recipients who have not voted.
-func (r *recipients) pendingVoters(q *question) []string {
-	if len(q.status.Recipients) > 0 {
-		return q.status.Awaiting
+func (r *recipients) pendingVoters(q *buttons.Question) []string {
+	if len(q.Status.Recipients) > 0 {
+		return q.Status.Awaiting
 	}
 	return r.forQuestion(q)
 }
@@ -304,34 +285,26 @@ func (r *recipients) pendingVoters(q *question) []string {
 // notifications returns one notification for each shared channel, and one per person for
 // personal channels and for channels that send to each person.
 func (r *recipients) notifications(kind string, number int, people []string) (all []store.Notification) {
-	add := func(c store.Channel, person string) {
+	add := func(c *store.Channel, person string, needsEmail bool) {
 		notification := store.Notification{Channel: c.ID, ReminderNumber: number, Notification: schema.Notification{
 			Channel: c.Name, Kind: kind, Person: person, State: schema.NotificationQueued,
 		}}
-		if SendsPerPerson(&c) && r.people[person].Email == "" {
+		if needsEmail && r.people[person].Email == "" {
 			notification.State, notification.Why = schema.NotificationSuppressed, schema.SuppressedNoAddress
 		}
 		all = append(all, notification)
 	}
-	for _, c := range r.channels {
-		switch {
-		case SendsPerPerson(&c):
-			for _, person := range people {
-				if c.Person == "" || c.Person == person {
-					add(c, person)
-				}
-			}
-		case c.Person == "" || slices.Contains(people, c.Person):
-			add(c, c.Person)
+	for _, w := range r.channels {
+		for _, person := range w.readers(people) {
+			add(w.channel, person, w.perPerson)
 		}
 	}
-	push := store.Channel{Name: pushName, Kind: pushName}
 	if r.pushSubscribers[""] {
-		add(push, "")
+		add(&pushChannel, "", false)
 	}
 	for _, person := range people {
 		if r.pushSubscribers[person] {
-			add(push, person)
+			add(&pushChannel, person, false)
 		}
 	}
 	return all
@@ -346,10 +319,10 @@ func (n *Notifier) Reachable(ctx context.Context) (count int) {
 		return 0
 	}
 	paused := map[int64]bool{}
-	for _, c := range r.channels {
-		paused[c.ID] = n.PublicChannel(&c).Paused > 0
+	for _, w := range r.channels {
+		paused[w.channel.ID] = w.pausedUntil().After(n.Clock())
 	}
-	for _, notification := range r.notifications("", 0, r.forQuestion(&question{})) {
+	for _, notification := range r.notifications("", 0, r.forQuestion(&buttons.Question{})) {
 		settings, err := n.Store.NotificationSettings(ctx, notification.Person)
 		if err == nil && notification.State == schema.NotificationQueued &&
 			!paused[notification.Channel] && !inQuietHours(&settings, n.Clock()) {

@@ -18,6 +18,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify/buttons"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 const (
@@ -35,36 +36,34 @@ const (
 )
 
 // PushKey returns the hub's public VAPID key. The first call creates it.
-func (n *Notifier) PushKey(ctx context.Context) (string, error) {
-	_, public, err := n.pushKeys(ctx)
+func (k *core) PushKey(ctx context.Context) (string, error) {
+	_, public, err := k.pushKeys(ctx)
 	return public, err
 }
 
-func (n *Notifier) pushKeys(ctx context.Context) (private, public string, err error) {
-	n.keyMu.Lock()
-	defer n.keyMu.Unlock()
-	private, public, err = n.Store.PushKeys(ctx)
+func (k *core) pushKeys(ctx context.Context) (private, public string, err error) {
+	k.keyMu.Lock()
+	defer k.keyMu.Unlock()
+	private, public, err = k.Store.PushKeys(ctx)
 	if err != nil || private != "" {
 		return private, public, err
 	}
 	if private, public, err = webpush.GenerateVAPIDKeys(); err != nil {
 		return "", "", err
 	}
-	if err := n.Store.SetPushKeys(ctx, private, public); err != nil {
+	if err := k.Store.SetPushKeys(ctx, private, public); err != nil {
 		return "", "", err
 	}
-	return n.Store.PushKeys(ctx)
+	return k.Store.PushKeys(ctx)
 }
 
-// Subscribe stores a Web Push subscription of a person's browser. It rejects addresses in
-// private networks (SSRF).
-func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSubscription) error {
+func (k *core) checkSubscription(b *schema.PushSubscription) error {
 	u, err := url.Parse(b.Endpoint)
-	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(n.PushAnywhere && u.Scheme == "http") {
+	if err != nil || u.Host == "" || len(b.Endpoint) > 2048 || u.Scheme != "https" && !(k.PushAnywhere && u.Scheme == "http") {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be the https address of the browser's subscription"}
 	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !n.PushAnywhere && !netguard.IsPublic(ip) ||
-		isLoopback(u.Hostname()) && !n.PushAnywhere {
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && !k.PushAnywhere && !netguard.IsPublic(ip) ||
+		isLoopback(u.Hostname()) && !k.PushAnywhere {
 		return &schema.FieldError{Field: "endpoint", Detail: "must be a public push service, not an address in a private network"}
 	}
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.P256dh, "="))
@@ -77,47 +76,51 @@ func (n *Notifier) Subscribe(ctx context.Context, person string, b schema.PushSu
 	if auth, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(b.Keys.Auth, "=")); err != nil || len(auth) != 16 {
 		return &schema.FieldError{Field: "keys.auth", Detail: "must be the 16-byte secret of the browser's subscription"}
 	}
-	return n.addRecipient(ctx, func() error { return n.Store.AddPushSubscription(ctx, person, b, maxBrowsers) })
+	return nil
 }
 
-// sendPush sends a message to all browsers of a person. It succeeds if one of them accepts
+// pushDriver sends by Web Push to the browsers of people, which is no channel that a person adds.
+type pushDriver struct {
+	oneWay
+	fixedHost
+}
+
+var (
+	pushKind    = kind{name: "push", parse: func(string) (target, error) { return target{driver: pushDriver{}}, nil }}
+	pushChannel = store.Channel{Name: pushKind.name, Kind: pushKind.name}
+)
+
+// send sends a message to all browsers of a person. It succeeds if one of them accepts
 // it. Subscriptions that are gone are removed.
-func (n *Notifier) sendPush(ctx context.Context, m *message) error {
-	ttl := maxTTL
+func (pushDriver) send(ctx context.Context, o *outlet, m *message) error {
+	p := &pushMessage{PushMessage: schema.PushMessage{Title: m.headline()}, ttl: maxTTL, urgency: webpush.UrgencyHigh}
 	if !m.deadline.IsZero() {
-		ttl = min(ttl, max(0, m.deadline.Sub(n.Clock())))
+		p.ttl = min(maxTTL, max(0, m.deadline.Sub(o.Clock())))
 	}
-	p := &pushMessage{
-		PushMessage: schema.PushMessage{ID: m.question, Title: m.headline(), Tag: pushTag(m.question)}, ttl: ttl, urgency: webpush.UrgencyHigh,
-	}
-	if m.question != 0 {
-		if err := n.offerAnswer(ctx, m.person, &p.PushMessage); err != nil {
+	if m.asked != nil {
+		p.ID = m.asked.ID
+		if err := o.offerAnswer(ctx, m, &p.PushMessage); err != nil {
 			return err
 		}
 	}
-	return n.push(ctx, m.person, p)
+	p.Tag = pushTag(p.ID)
+	return o.push(ctx, m.person, p)
 }
 
 // offerAnswer adds the complete request and the token that answers it, if the person chose so and a
 // button may decide the request. It leaves the message unchanged otherwise.
-func (n *Notifier) offerAnswer(ctx context.Context, person string, m *schema.PushMessage) error {
-	settings, err := n.Store.NotificationSettings(ctx, person)
+func (k *core) offerAnswer(ctx context.Context, m *message, p *schema.PushMessage) error {
+	settings, err := k.Store.NotificationSettings(ctx, m.person)
 	if err != nil || !settings.AnswerByPush {
 		return err
 	}
-	q, err := n.readQuestion(ctx, m.ID)
-	if err != nil {
-		return err
-	}
-	offer := buttons.OfferFor(&buttons.Question{Question: q.Question, Ask: q.hitl, Status: q.status}, buttons.Limits{
-		MaxChars: maxPushText, Threshold: n.Accounts.PasskeyThreshold(),
-	})
-	if q.hitl.Type != schema.Permission || offer.Text == "" || len(offer.Text) > maxPushBytes {
+	offer := buttons.OfferFor(m.asked, buttons.Limits{MaxChars: maxPushText, Threshold: k.Accounts.PasskeyThreshold()})
+	if m.asked.Ask.Type != schema.Permission || offer.Text == "" || len(offer.Text) > maxPushBytes {
 		return nil
 	}
-	m.Token, _, err = n.linkToken(q, person, true)
-	if m.Token != "" {
-		m.Text = offer.Text
+	p.Token, _, err = k.linkToken(m.asked, m.person, true)
+	if p.Token != "" {
+		p.Text = offer.Text
 	}
 	return err
 }
@@ -135,17 +138,17 @@ type pushMessage struct {
 
 var errNoBrowser = permanentError{errors.New("no subscribed browser is left")}
 
-func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) error {
-	browsers, err := n.Store.PushSubscriptions(ctx, person)
+func (k *core) push(ctx context.Context, person string, p *pushMessage) error {
+	browsers, err := k.Store.PushSubscriptions(ctx, person)
 	if err != nil {
 		return err
 	}
-	private, public, err := n.pushKeys(ctx)
+	private, public, err := k.pushKeys(ctx)
 	if err != nil {
 		return err
 	}
-	if identity, known := n.identityOf(person); known && n.Needs != nil {
-		if count, err := n.Needs.NeedsYou(ctx, identity); err == nil { // else the badge stays
+	if identity, known := k.identityOf(person); known && k.Needs != nil {
+		if count, err := k.Needs.NeedsYou(ctx, identity); err == nil { // else the badge stays
 			p.NeedsYou = &count
 		}
 	}
@@ -158,7 +161,7 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) erro
 		resp, err := webpush.SendNotificationWithContext(ctx, body, &webpush.Subscription{
 			Endpoint: b.Endpoint, Keys: webpush.Keys{Auth: b.Keys.Auth, P256dh: b.Keys.P256dh},
 		}, &webpush.Options{
-			HTTPClient: n.pushClient(), Subscriber: n.vapidSubject(), Topic: p.Tag, TTL: int(p.ttl.Seconds()), Urgency: p.urgency,
+			HTTPClient: k.pushClient(), Subscriber: k.vapidSubject(), Topic: p.Tag, TTL: int(p.ttl.Seconds()), Urgency: p.urgency,
 			VAPIDPublicKey: public, VAPIDPrivateKey: private,
 		})
 		if err == nil {
@@ -166,7 +169,7 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) erro
 			_ = resp.Body.Close()
 			err = checkResponse(resp)
 			if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone {
-				if err := n.Store.RemovePushSubscription(ctx, b.Endpoint); err != nil {
+				if err := k.Store.RemovePushSubscription(ctx, b.Endpoint); err != nil {
 					return err
 				}
 				continue
@@ -184,8 +187,8 @@ func (n *Notifier) push(ctx context.Context, person string, p *pushMessage) erro
 	return lastErr
 }
 
-func (n *Notifier) vapidSubject() string {
-	if base, _, _ := n.Reach.Links(); strings.HasPrefix(base, "https://") {
+func (k *core) vapidSubject() string {
+	if base, _, _ := k.Reach.Links(); strings.HasPrefix(base, "https://") {
 		return base
 	}
 	return projectURL
@@ -193,39 +196,32 @@ func (n *Notifier) vapidSubject() string {
 
 // clearNotification clears the notifications of a settled question in browsers. It is best
 // effort: failures are neither retried nor recorded.
-func (n *Notifier) clearNotification(id schema.EventID) {
-	n.mu.Lock()
-	parent := n.runCtx
-	n.mu.Unlock()
-	if parent == nil {
+func (k *core) clearNotification(ctx context.Context, id schema.EventID) {
+	ctx, cancel := context.WithTimeout(ctx, k.timing.timeout)
+	defer cancel()
+	notifications, err := k.Store.NotificationsOf(ctx, id)
+	if err != nil {
 		return
 	}
-	n.group.Go(func() {
-		ctx, cancel := context.WithTimeout(parent, n.timing.timeout)
-		defer cancel()
-		notifications, err := n.Store.NotificationsOf(ctx, id)
-		if err != nil {
-			return
+	closed := &pushMessage{
+		PushMessage: schema.PushMessage{ID: id, Title: "This request is closed.", Tag: pushTag(id), Settled: true},
+		ttl:         clearTTL, urgency: webpush.UrgencyNormal,
+	}
+	cleared := map[string]bool{}
+	for i := range notifications {
+		person := notifications[i].Person
+		if notifications[i].Channel == 0 && notifications[i].State == schema.NotificationSent && !cleared[person] {
+			cleared[person] = true
+			_ = k.push(ctx, person, closed)
 		}
-		cleared := map[string]bool{}
-		for i := range notifications {
-			notification := &notifications[i]
-			if notification.Channel != 0 || notification.State != schema.NotificationSent || cleared[notification.Person] {
-				continue
-			}
-			cleared[notification.Person] = true
-			_ = n.push(ctx, notification.Person, &pushMessage{
-				PushMessage: schema.PushMessage{ID: id, Title: "This request is closed.", Tag: pushTag(id), Settled: true}, ttl: clearTTL, urgency: webpush.UrgencyNormal,
-			})
-		}
-	})
+	}
 }
 
 // pushClient returns a client that does not connect to this machine or private networks
 // (SSRF protection), because any person may subscribe an address.
-func (n *Notifier) pushClient() *http.Client {
-	if n.PushAnywhere {
-		return n.client
+func (k *core) pushClient() *http.Client {
+	if k.PushAnywhere {
+		return k.client
 	}
-	return n.publicOnly
+	return k.publicOnly
 }

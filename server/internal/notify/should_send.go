@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -20,44 +20,33 @@ type sendDecision struct {
 // shouldSend decides at the time of sending. When in doubt, it sends. The cooldown is only
 // computed here: ClaimNotification checks it in the same transaction that claims the
 // notification, so that concurrent messages cannot both pass.
-func (n *Notifier) shouldSend(ctx context.Context, notification *store.Notification, q *question) (sendDecision, error) {
-	voted := notification.Person != "" && slices.Contains(q.status.Recipients, notification.Person) &&
-		!slices.Contains(q.status.Awaiting, notification.Person)
-	if q.status.IsSettled() || voted {
+func (k *core) shouldSend(ctx context.Context, notification *store.Notification, q *buttons.Question) (sendDecision, error) {
+	voted := notification.Person != "" && slices.Contains(q.Status.Recipients, notification.Person) &&
+		!slices.Contains(q.Status.Awaiting, notification.Person)
+	if q.Status.IsSettled() || voted {
 		return sendDecision{suppressedBy: schema.SuppressedAnswered}, nil
 	}
 	if notification.Person != "" {
-		identity, ok := n.identityOf(notification.Person)
-		if !ok || !identity.HasRole(schema.Operator) || q.predates(n.createdAt(notification.Person)) {
+		identity, ok := k.identityOf(notification.Person)
+		if !ok || !identity.HasRole(schema.Operator) || q.Predates(k.createdAt(notification.Person)) {
 			return sendDecision{suppressedBy: schema.SuppressedRemoved}, nil
 		}
 	}
-	settings, err := n.Store.NotificationSettings(ctx, notification.Person)
+	settings, err := k.Store.NotificationSettings(ctx, notification.Person)
 	if err != nil {
 		return sendDecision{}, err
 	}
-	now := n.Clock()
-	if q.status.Risk != schema.CriticalRisk && q.hitl.Risk != schema.CriticalRisk && inQuietHours(&settings, now) {
+	now := k.Clock()
+	if q.Status.Risk != schema.CriticalRisk && q.Ask.Risk != schema.CriticalRisk && inQuietHours(&settings, now) {
 		return sendDecision{suppressedBy: schema.SuppressedQuietHours}, nil
 	}
-	if notification.Person != "" && n.Viewers != nil && n.Viewers.IsViewing(notification.Person) {
+	if notification.Person != "" && k.Viewers != nil && k.Viewers.IsViewing(notification.Person) {
 		return sendDecision{suppressedBy: schema.SuppressedWatching}, nil
 	}
 	if settings.CooldownMinutes > 0 {
 		return sendDecision{cooldownStart: now.Add(-time.Duration(settings.CooldownMinutes) * time.Minute)}, nil
 	}
 	return sendDecision{}, nil
-}
-
-// identityOf returns the identity of a person that a signed link names.
-func (n *Notifier) identityOf(name string) (auth.Identity, bool) {
-	return n.Accounts.IdentityOf(name, "link")
-}
-
-// createdAt returns when an account was created; zero: there is none.
-func (n *Notifier) createdAt(name string) time.Time {
-	at, _ := n.Accounts.CreatedAt(name)
-	return at
 }
 
 // inQuietHours reports whether now is within the quiet hours, by local time. On nights

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
 )
 
 // A signed link lets the recipient of a mail answer without signing in. The token is in
@@ -33,62 +34,56 @@ type linkClaims struct {
 	Browser bool `json:"b,omitempty"`
 }
 
-func (n *Notifier) linkKey() (key []byte, id string) {
-	key = n.Store.Identity().Subkey("signed links")
+func (k *core) linkKey() (key []byte, id string) {
+	key = k.Store.Identity().Subkey("signed links")
 	sum := sha256.Sum256(key)
 	return key, hex.EncodeToString(sum[:4])
 }
 
-func (n *Notifier) signLink(uid, payload string) []byte {
-	key, _ := n.linkKey()
+func (k *core) signLink(uid, payload string) []byte {
+	key, _ := k.linkKey()
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(uid + "\n" + payload))
 	return mac.Sum(nil)
 }
 
-// contentRevision returns the revision of the last edit, or 0.
-func (q *question) contentRevision() int64 {
-	if q.status.Edited == nil {
-		return 0
-	}
-	return q.status.Edited.Revision
-}
-
-// predates reports whether the question was created and addressed before the account was.
-// Its name then meant another person (a reused name).
-func (q *question) predates(since time.Time) bool {
-	return since.UnixMilli() > max(q.Event.ReceivedAt.UnixMilli(), int64(q.status.EscalatedAt))
-}
-
 // signedLink returns a signed link for a person and when it expires. It is empty if the
 // person may not answer.
-func (n *Notifier) signedLink(q *question, person string) (address string, ends time.Time, err error) {
-	token, ends, err := n.linkToken(q, person, false)
+func (k *core) signedLink(q *buttons.Question, person string) (address string, ends time.Time, err error) {
+	token, ends, err := k.linkToken(q, person, false)
 	if err != nil || token == "" {
 		return "", ends, err
 	}
-	address, _ = n.linkTo(schema.At(schema.PathLinkVote, q.ID) + "#" + token)
+	address, _ = k.linkTo(schema.At(schema.PathLinkVote, q.ID) + "#" + token)
 	return address, ends, nil
 }
 
+// maySendLinks reports whether messages to a person may contain a signed link. The server of the channel
+// reads links that answer in the person's name, so only the owner chooses it, or an admin for
+// their own channel. Another admin could answer for everyone.
+func (o *outlet) maySendLinks(person string) bool {
+	creator, known := o.creator()
+	return o.perPerson && known && (creator.Owner || creator.HasRole(schema.Admin) && creator.Name == person)
+}
+
 // linkToken returns the token of a signed link, or "" if the person may not answer.
-func (n *Notifier) linkToken(q *question, person string, browser bool) (token string, ends time.Time, err error) {
-	identity, ok := n.identityOf(person)
+func (k *core) linkToken(q *buttons.Question, person string, browser bool) (token string, ends time.Time, err error) {
+	identity, ok := k.identityOf(person)
 	if !ok || !identity.HasRole(schema.Operator) {
 		return "", ends, nil
 	}
-	ends = n.Clock().Add(maxLinkLifetime)
+	ends = k.Clock().Add(maxLinkLifetime)
 	if !q.Deadline.IsZero() && q.Deadline.Before(ends) {
 		ends = q.Deadline
 	}
 	ends = ends.Truncate(time.Second)
-	_, key := n.linkKey()
-	payload, err := json.Marshal(linkClaims{Person: person, Revision: q.contentRevision(), Expires: ends.Unix(), KeyID: key, Browser: browser})
+	_, key := k.linkKey()
+	payload, err := json.Marshal(linkClaims{Person: person, Revision: q.ContentRevision(), Expires: ends.Unix(), KeyID: key, Browser: browser})
 	if err != nil {
 		return "", ends, err
 	}
 	text := base64.RawURLEncoding.EncodeToString(payload)
-	return text + "." + base64.RawURLEncoding.EncodeToString(n.signLink(q.UID, text)), ends, nil
+	return text + "." + base64.RawURLEncoding.EncodeToString(k.signLink(q.UID, text)), ends, nil
 }
 
 // OpenedLink is a verified signed link.
@@ -112,8 +107,8 @@ func linkError(why string) error {
 
 // OpenLink verifies a signed link of a question. cookie is the sign-in of the browser, which only the links
 // of push messages need: their token takes the place of the page key. It changes nothing.
-func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token, cookie string) (*OpenedLink, error) {
-	q, err := n.readQuestion(ctx, id)
+func (k *core) OpenLink(ctx context.Context, id schema.EventID, token, cookie string) (*OpenedLink, error) {
+	q, err := k.readQuestion(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -126,38 +121,38 @@ func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token, cooki
 			err = json.Unmarshal(payload, &claims)
 		}
 	}
-	if _, key := n.linkKey(); err == nil && claims.KeyID != key {
+	if _, key := k.linkKey(); err == nil && claims.KeyID != key {
 		return nil, linkError("was created by another hub or before the hub's key was replaced")
 	}
-	if err != nil || !hmac.Equal(mac, n.signLink(q.UID, text)) {
+	if err != nil || !hmac.Equal(mac, k.signLink(q.UID, text)) {
 		return nil, linkError("is incomplete or belongs to another request; copy the whole link from the mail")
 	}
 	link := &OpenedLink{Expires: time.Unix(claims.Expires, 0), Revision: claims.Revision, mac: mac, Event: q.Event.AppendJSON(nil, -1)}
 	if claims.Browser {
-		if err := n.Accounts.CheckSignedIn(cookie, claims.Person); err != nil {
+		if err := k.Accounts.CheckSignedIn(cookie, claims.Person); err != nil {
 			return nil, err
 		}
 	}
-	used, err := n.Store.IsLinkUsed(ctx, id, mac)
+	used, err := k.Store.IsLinkUsed(ctx, id, mac)
 	if err != nil {
 		return nil, err
 	}
 	var hasAccount bool
-	link.Identity, hasAccount = n.identityOf(claims.Person)
+	link.Identity, hasAccount = k.identityOf(claims.Person)
 	switch {
-	case !hasAccount || !link.Identity.HasRole(schema.Operator) || q.predates(n.createdAt(claims.Person)):
+	case !hasAccount || !link.Identity.HasRole(schema.Operator) || q.Predates(k.createdAt(claims.Person)):
 		return nil, linkError("was sent to a person who may no longer answer")
 	case used:
 		return nil, linkError("has been used: it works once, and that answer is stored")
-	case q.status.Status == schema.Responded:
-		return nil, &schema.StatusError{Err: schema.ErrDecided, Status: q.status}
-	case q.status.IsSettled():
-		return nil, &schema.StatusError{Err: schema.ErrExpired, Status: q.status}
-	case !n.Clock().Before(link.Expires):
+	case q.Status.Status == schema.Responded:
+		return nil, &schema.StatusError{Err: schema.ErrDecided, Status: q.Status}
+	case q.Status.IsSettled():
+		return nil, &schema.StatusError{Err: schema.ErrExpired, Status: q.Status}
+	case !k.Clock().Before(link.Expires):
 		return nil, linkError("has expired")
-	case claims.Revision != q.contentRevision():
+	case claims.Revision != q.ContentRevision():
 		return nil, &schema.HintError{
-			Err:  &schema.StatusError{Err: schema.ErrStale, Status: q.status},
+			Err:  &schema.StatusError{Err: schema.ErrStale, Status: q.Status},
 			Hint: "The request was changed after this link was sent. Open it in the dashboard and sign in to answer the current version.",
 		}
 	}
@@ -166,15 +161,15 @@ func (n *Notifier) OpenLink(ctx context.Context, id schema.EventID, token, cooki
 
 // VoteByLink verifies a signed link, calls vote and marks the link as used if vote succeeds.
 // Calls are serialized.
-func (n *Notifier) VoteByLink(ctx context.Context, id schema.EventID, token, cookie string, vote func(*OpenedLink) error) error {
-	n.linkMu.Lock()
-	defer n.linkMu.Unlock()
-	link, err := n.OpenLink(ctx, id, token, cookie)
+func (k *core) VoteByLink(ctx context.Context, id schema.EventID, token, cookie string, vote func(*OpenedLink) error) error {
+	k.linkMu.Lock()
+	defer k.linkMu.Unlock()
+	link, err := k.OpenLink(ctx, id, token, cookie)
 	if err != nil {
 		return err
 	}
 	if err := vote(link); err != nil {
 		return err
 	}
-	return n.Store.UseLink(context.WithoutCancel(ctx), id, link.mac)
+	return k.Store.UseLink(context.WithoutCancel(ctx), id, link.mac)
 }

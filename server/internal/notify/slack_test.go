@@ -14,7 +14,7 @@ import (
 // newSlackHarness is a notifier whose Slack channels connect to a fake.
 func newSlackHarness(t *testing.T) (h *harness, fake *notifytest.Slack) {
 	fake = notifytest.NewSlack(t)
-	h = &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, slackAPI: fake.URL}
+	h = &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, apis: map[string]string{"slack": fake.URL}}
 	h.createdAt.Store("ada", time.UnixMilli(1))
 	h.start()
 	t.Cleanup(func() { h.stop() })
@@ -79,7 +79,7 @@ func TestSlack_RefusesAddressesWithoutBothTokens(t *testing.T) {
 func TestBriefChannel_ShowsNoDetails(t *testing.T) {
 	t.Parallel()
 	fake := notifytest.NewTelegram(t)
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, botAPI: fake.URL}
+	h := &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, apis: map[string]string{"telegram": fake.URL}}
 	h.createdAt.Store("ada", time.UnixMilli(1))
 	h.start()
 	t.Cleanup(func() { h.stop() })

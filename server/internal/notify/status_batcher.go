@@ -17,8 +17,8 @@ import (
 // question is updated at most once per statusInterval, and less often while changes
 // continue (debounce with backoff).
 type statusBatcher struct {
-	notifier *Notifier
-	changed  feed.Wakeup
+	*core
+	changed feed.Wakeup
 
 	mu      sync.Mutex
 	pending map[schema.EventID]*pendingStatus
@@ -31,8 +31,8 @@ type pendingStatus struct {
 	dirty    bool
 }
 
-func newStatusBatcher(n *Notifier) *statusBatcher {
-	return &statusBatcher{notifier: n, changed: feed.NewWakeup(), pending: map[schema.EventID]*pendingStatus{}}
+func newStatusBatcher(k *core) *statusBatcher {
+	return &statusBatcher{core: k, changed: feed.NewWakeup(), pending: map[schema.EventID]*pendingStatus{}}
 }
 
 // markChanged schedules an update of a question.
@@ -41,7 +41,7 @@ func (b *statusBatcher) markChanged(id schema.EventID) {
 	defer b.mu.Unlock()
 	c := b.pending[id]
 	if c == nil {
-		c = &pendingStatus{interval: b.notifier.timing.statusInterval}
+		c = &pendingStatus{interval: b.timing.statusInterval}
 		c.nextAt = time.Now().Add(c.interval)
 		b.pending[id] = c
 	}
@@ -67,7 +67,7 @@ func (b *statusBatcher) takeDue(now time.Time) (ids []schema.EventID, wait time.
 		default:
 			ids = append(ids, id)
 			c.dirty = false
-			c.interval = min(2*c.interval, b.notifier.timing.maxStatusInterval)
+			c.interval = min(2*c.interval, b.timing.maxStatusInterval)
 			c.nextAt = now.Add(c.interval)
 			wait = min(wait, c.interval)
 		}
@@ -81,7 +81,7 @@ func (b *statusBatcher) run(ctx context.Context, h Hub) {
 		for _, id := range ids {
 			err := b.publish(ctx, h, id)
 			if err != nil && !errors.Is(err, schema.ErrNotFound) && ctx.Err() == nil {
-				b.notifier.Log.Error("notification status not updated", "question", id, "err", err)
+				b.Log.Error("notification status not updated", "question", id, "err", err)
 				b.markChanged(id)
 			}
 		}
@@ -92,7 +92,7 @@ func (b *statusBatcher) run(ctx context.Context, h Hub) {
 }
 
 func (b *statusBatcher) publish(ctx context.Context, h Hub, id schema.EventID) error {
-	notifications, err := b.notifier.Store.NotificationsOf(ctx, id)
+	notifications, err := b.Store.NotificationsOf(ctx, id)
 	if err != nil || len(notifications) == 0 {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // newTelegramHarness is a notifier whose Telegram channels connect to a fake.
 func newTelegramHarness(t *testing.T) (h *harness, fake *notifytest.Telegram) {
 	fake = notifytest.NewTelegram(t)
-	h = &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, botAPI: fake.URL}
+	h = &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, apis: map[string]string{"telegram": fake.URL}}
 	h.createdAt.Store("ada", time.UnixMilli(1))
 	h.start()
 	t.Cleanup(func() { h.stop() })

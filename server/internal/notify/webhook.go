@@ -10,11 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/netguard"
 )
 
 const webhookSecretPrefix = "whsec_"
@@ -50,7 +51,10 @@ func (m *message) webhookBody() ([]byte, error) {
 	case m.isAlert:
 		h.Type = "alert.opened"
 	}
-	h.Data.ID, h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.question, m.url, m.app, m.session
+	if m.asked != nil {
+		h.Data.ID = m.asked.ID
+	}
+	h.Data.URL, h.Data.SourceApp, h.Data.SessionID = m.url, m.app, m.session
 	h.Data.OnlyOn = m.onlyOn
 	h.Data.Kind, h.Data.Question, h.Data.ToolName, h.Data.Risk = m.questionKind, m.text, m.tool, m.risk
 	h.Data.Reminder, h.Data.Person, h.Data.Ledger = m.reminder, m.person, m.ledger
@@ -60,23 +64,38 @@ func (m *message) webhookBody() ([]byte, error) {
 	return json.Marshal(h)
 }
 
-// sendWebhook posts a message as a Standard Webhook. The id is the same for every attempt,
+var webhookKind = kind{
+	name: "webhook", schemes: []string{"http", "https"}, example: "https://…", showsHost: true, isSigned: true,
+	parse: func(address string) (target, error) {
+		u, err := url.Parse(address)
+		return target{driver: webhook{address: u}}, err
+	},
+}
+
+type webhook struct {
+	oneWay
+	address *url.URL
+}
+
+func (h webhook) check(g *netguard.Guard) error { return g.CheckURL(h.address) }
+
+// send posts a message as a Standard Webhook. The id is the same for every attempt,
 // so that receivers can deduplicate.
-func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message) error {
+func (webhook) send(ctx context.Context, o *outlet, m *message) error {
 	body, err := m.webhookBody()
 	if err != nil {
 		return permanentError{err}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.channel.URL, bytes.NewReader(body))
 	if err != nil {
 		return permanentError{err}
 	}
-	id := fmt.Sprintf("msg_%s_%d", n.Store.HubID(), m.id)
+	id := fmt.Sprintf("msg_%s_%d", o.Store.HubID(), m.id)
 	if m.id == 0 { // neither a test nor an announcement is sent again
 		id = "msg_once_" + strconv.FormatInt(m.createdAt.UnixNano(), 36)
 	}
-	at := strconv.FormatInt(n.Clock().Unix(), 10)
-	signature, err := signWebhook(c.Secret, id+"."+at+"."+string(body))
+	at := strconv.FormatInt(o.Clock().Unix(), 10)
+	signature, err := signWebhook(o.channel.Secret, id+"."+at+"."+string(body))
 	if err != nil {
 		return permanentError{err}
 	}
@@ -85,7 +104,7 @@ func (n *Notifier) sendWebhook(ctx context.Context, c *store.Channel, m *message
 	req.Header.Set("webhook-id", id)
 	req.Header.Set("webhook-timestamp", at)
 	req.Header.Set("webhook-signature", signature)
-	resp, err := n.client.Do(req)
+	resp, err := o.client.Do(req)
 	if err != nil {
 		return err
 	}

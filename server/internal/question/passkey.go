@@ -105,8 +105,10 @@ func passkeyProofs(q *store.Question) (proofs []sign.PasskeyProof, err error) {
 	return proofs, nil
 }
 
-// isChat reports whether an answer came through a chat service.
-func isChat(via string) bool { return via == "telegram" || via == "slack" }
+// isChat reports whether an answer came through a chat service: by no other way that the hub knows.
+func isChat(via string) bool {
+	return !slices.Contains([]string{"", "session", "token", "proxy", "link", "rule"}, via)
+}
 
 // needsPasskey reports whether the answer allows something that the configured threshold
 // covers. Edited arguments count, too: they may be riskier than the original ones. If weak is set, as

@@ -52,6 +52,12 @@ func (q *Question) ContentRevision() int64 {
 	return q.Status.Edited.Revision
 }
 
+// Predates reports whether the question was created and addressed before an account was. Its name then
+// meant another person (a reused name).
+func (q *Question) Predates(account time.Time) bool {
+	return account.UnixMilli() > max(q.Event.ReceivedAt.UnixMilli(), int64(q.Status.EscalatedAt))
+}
+
 // Button is one answer that a message offers.
 type Button struct {
 	Label  string

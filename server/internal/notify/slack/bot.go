@@ -24,7 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config configures a Bot. All fields are required but API.
+// Config configures a bot. All fields are required but API.
 type Config struct {
 	chat.Config
 	Address
@@ -33,8 +33,8 @@ type Config struct {
 	API string // default https://slack.com/api
 }
 
-// Bot is one Slack app, which belongs to one channel of the hub. It implements chat.Service.
-type Bot struct {
+// bot is one Slack app, which belongs to one channel of the hub. It implements chat.Service.
+type bot struct {
 	*chat.Desk
 	cfg Config
 	api client
@@ -43,21 +43,22 @@ type Bot struct {
 	team string // the workspace of the bot; empty: not known yet
 }
 
-// New returns a Bot. It connects when Run or Send is called.
-func New(cfg Config) *Bot {
+// New returns the bot of a channel. It connects when Run or Send is called.
+func New(cfg Config) *chat.Bot {
 	if cfg.API == "" {
 		cfg.API = "https://slack.com/api"
 	}
-	return &Bot{Desk: chat.NewDesk(Via, cfg.Config), cfg: cfg, api: client{cfg.HTTP, cfg.API}}
+	desk := chat.NewDesk(Via, cfg.Config)
+	return &chat.Bot{Desk: desk, Service: &bot{Desk: desk, cfg: cfg, api: client{cfg.HTTP, cfg.API}}}
 }
 
 // Run takes answers and updates messages until ctx ends.
-func (b *Bot) Run(ctx context.Context) error {
+func (b *bot) Run(ctx context.Context) error {
 	return b.RunBot(ctx, chat.Reader{Read: b.listen, StopReason: stopReason}, b.update)
 }
 
 // listen reads answers from one connection. greeted reports whether Slack accepted it.
-func (b *Bot) listen(ctx context.Context) (greeted bool, err error) {
+func (b *bot) listen(ctx context.Context) (greeted bool, err error) {
 	greeted, err = b.listenOnce(ctx)
 	if greeted && errors.Is(err, errRefresh) {
 		return true, nil
@@ -90,7 +91,7 @@ func stopReason(err error) string {
 }
 
 // workspace returns the workspace of the bot. Numbers of accounts are unique within one.
-func (b *Bot) workspace(ctx context.Context) (team string, err error) {
+func (b *bot) workspace(ctx context.Context) (team string, err error) {
 	b.mu.Lock()
 	team = b.team
 	b.mu.Unlock()
@@ -123,7 +124,7 @@ const (
 )
 
 // listenOnce reads answers until the connection ends, which is always an error.
-func (b *Bot) listenOnce(ctx context.Context) (greeted bool, err error) {
+func (b *bot) listenOnce(ctx context.Context) (greeted bool, err error) {
 	if _, err := b.workspace(ctx); err != nil {
 		return false, err
 	}
@@ -185,7 +186,7 @@ func checkAlive(ctx context.Context, conn *websocket.Conn) {
 
 // handle handles an envelope, acknowledges it, and shows the result. It fails if the envelope has to be
 // handled again: Slack then shows the person that the press did not work.
-func (b *Bot) handle(ctx context.Context, conn *websocket.Conn, e *envelope) error {
+func (b *bot) handle(ctx context.Context, conn *websocket.Conn, e *envelope) error {
 	var place, account, text string
 	var err error
 	switch e.Type {
@@ -209,7 +210,7 @@ func (b *Bot) handle(ctx context.Context, conn *websocket.Conn, e *envelope) err
 }
 
 // tell shows a text to one account. A failure loses only a confirmation: the decision is stored.
-func (b *Bot) tell(ctx context.Context, place, account, text string) {
+func (b *bot) tell(ctx context.Context, place, account, text string) {
 	method, params := "chat.postEphemeral", map[string]any{"channel": place, "user": account, "text": escape(text)}
 	if strings.HasPrefix(place, "D") { // a direct message
 		method = "chat.postMessage"
@@ -221,7 +222,7 @@ func (b *Bot) tell(ctx context.Context, place, account, text string) {
 }
 
 // press handles a pressed button. A payload that is none is ignored.
-func (b *Bot) press(ctx context.Context, payload []byte) (place, account, text string, err error) {
+func (b *bot) press(ctx context.Context, payload []byte) (place, account, text string, err error) {
 	var p interaction
 	if json.Unmarshal(payload, &p) != nil || p.Type != "block_actions" || len(p.Actions) != 1 || p.Actions[0].Type != "button" || p.Actions[0].Value == "" {
 		return "", "", "", nil //nolint:nilerr // documented
@@ -246,7 +247,7 @@ const minCodeChars = 16
 
 // message links the account of a direct message with a code. In channels the bot ignores messages,
 // because everyone there can read the code. It ignores a payload that is none.
-func (b *Bot) message(ctx context.Context, payload []byte) (place, account, text string, err error) {
+func (b *bot) message(ctx context.Context, payload []byte) (place, account, text string, err error) {
 	var c callback
 	if json.Unmarshal(payload, &c) != nil {
 		return "", "", "", nil //nolint:nilerr // documented
@@ -268,7 +269,7 @@ func (b *Bot) message(ctx context.Context, payload []byte) (place, account, text
 }
 
 // Send sends a message to the channels.
-func (b *Bot) Send(ctx context.Context, m *chat.Message) error {
+func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 	offer := b.Offer(m.Question)
 	if offer.CanReply {
 		offer = buttons.Offer{Refused: "it asks for a text"}
@@ -293,7 +294,7 @@ func (b *Bot) Send(ctx context.Context, m *chat.Message) error {
 }
 
 // SendText sends a message that is not about a question.
-func (b *Bot) SendText(ctx context.Context, text string) error {
+func (b *bot) SendText(ctx context.Context, text string) error {
 	for _, to := range b.cfg.Channels {
 		headline, _, _ := strings.Cut(text, "\n")
 		if _, err := b.post(ctx, to, headline, []any{section(text)}); err != nil {
@@ -304,7 +305,7 @@ func (b *Bot) SendText(ctx context.Context, text string) error {
 }
 
 // post sends blocks to a channel. Slack shows summary in its notifications.
-func (b *Bot) post(ctx context.Context, channel, summary string, blocks []any) (sent store.ChatMessage, err error) {
+func (b *bot) post(ctx context.Context, channel, summary string, blocks []any) (sent store.ChatMessage, err error) {
 	var reply struct {
 		Channel string `json:"channel"`
 		TS      string `json:"ts"`
@@ -316,7 +317,7 @@ func (b *Bot) post(ctx context.Context, channel, summary string, blocks []any) (
 }
 
 // update replaces a message by the question and its outcome. That removes its buttons.
-func (b *Bot) update(ctx context.Context, m store.ChatMessage, o chat.Outcome) error {
+func (b *bot) update(ctx context.Context, m store.ChatMessage, o chat.Outcome) error {
 	blocks := []any{section(o.Result)}
 	if o.Question != "" {
 		blocks = []any{section(o.Headline), verbatim(o.Question), section(o.Result)}
@@ -349,7 +350,7 @@ func verbatim(text string) any {
 }
 
 // elements are the buttons of a message: the answers and a link to the request.
-func (b *Bot) elements(m *chat.Message, offered []buttons.Button) (list []any) {
+func (b *bot) elements(m *chat.Message, offered []buttons.Button) (list []any) {
 	for i, button := range offered {
 		element := map[string]any{"type": "button", "action_id": fmt.Sprintf("answer_%d", i), "text": plain(button.Label), "value": b.Data(m, button.Answer)}
 		switch button.Answer {

@@ -30,8 +30,7 @@ func newHarness(t *testing.T) *harness {
 	address, err := slack.ParseAddress(fake.Address("C123"))
 	require.NoError(t, err)
 	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) *chat.Bot {
-		bot := slack.New(slack.Config{Config: cfg, Address: address, HTTP: fake.Client(), API: fake.URL})
-		return &chat.Bot{Desk: bot.Desk, Service: bot}
+		return slack.New(slack.Config{Config: cfg, Address: address, HTTP: fake.Client(), API: fake.URL})
 	})}
 }
 

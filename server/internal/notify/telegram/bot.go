@@ -17,34 +17,36 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config configures a Bot. All fields are required but API.
+// Config configures a bot. All fields are required but API.
 type Config struct {
 	chat.Config
-	Token  string
-	Chats  []string // that messages are sent to
-	Silent bool     // messages make no sound
-	HTTP   *http.Client
+	Address
+	HTTP *http.Client
 
 	API string // default https://api.telegram.org
 }
 
-// Bot is one bot of Telegram, which belongs to one channel. It implements chat.Service.
-type Bot struct {
+// bot is one bot of Telegram, which belongs to one channel. It implements chat.Service.
+type bot struct {
 	*chat.Desk
 	cfg Config
 	api client
 }
 
-// New returns a Bot. It connects when Run or Send is called.
-func New(cfg Config) *Bot {
-	if cfg.API == "" {
+// New returns the bot of a channel. It connects when Run or Send is called.
+func New(cfg Config) *chat.Bot {
+	switch {
+	case cfg.Server != nil:
+		cfg.API = cfg.Server.String()
+	case cfg.API == "":
 		cfg.API = "https://api.telegram.org"
 	}
-	return &Bot{Desk: chat.NewDesk(Via, cfg.Config), cfg: cfg, api: client{cfg.HTTP, cfg.API, cfg.Token}}
+	desk := chat.NewDesk(Via, cfg.Config)
+	return &chat.Bot{Desk: desk, Service: &bot{Desk: desk, cfg: cfg, api: client{cfg.HTTP, cfg.API, cfg.Token}}}
 }
 
 // Run takes answers and updates messages until ctx ends.
-func (b *Bot) Run(ctx context.Context) error {
+func (b *bot) Run(ctx context.Context) error {
 	return b.RunBot(ctx, chat.Reader{Read: b.poll, StopReason: stopReason}, b.update)
 }
 
@@ -65,12 +67,12 @@ func stopReason(err error) string {
 }
 
 // poll reads the next updates and handles them.
-func (b *Bot) poll(ctx context.Context) (accepted bool, err error) {
+func (b *bot) poll(ctx context.Context) (accepted bool, err error) {
 	err = b.handleUpdates(ctx)
 	return err == nil, err
 }
 
-func (b *Bot) handleUpdates(ctx context.Context) error {
+func (b *bot) handleUpdates(ctx context.Context) error {
 	if b.Name() == "" {
 		var me user
 		if err := b.api.call(ctx, "getMe", 0, struct{}{}, &me); err != nil {
@@ -104,7 +106,7 @@ func (b *Bot) handleUpdates(ctx context.Context) error {
 }
 
 // handle handles an update. It fails only if the update has to be handled again.
-func (b *Bot) handle(ctx context.Context, u *update) error {
+func (b *bot) handle(ctx context.Context, u *update) error {
 	switch {
 	case u.Callback != nil:
 		text, err := b.Press(ctx, u.Callback.Data, u.Callback.From.account())
@@ -133,7 +135,7 @@ func (b *Bot) handle(ctx context.Context, u *update) error {
 }
 
 // say replies to a message.
-func (b *Bot) say(ctx context.Context, to *chatMessage, text string) {
+func (b *bot) say(ctx context.Context, to *chatMessage, text string) {
 	b.reply(ctx, "sendMessage", map[string]any{
 		"chat_id": to.Chat.ID, "text": text, "reply_parameters": map[string]any{"message_id": to.ID, "allow_sending_without_reply": true},
 		"link_preview_options": map[string]bool{"is_disabled": true},
@@ -141,7 +143,7 @@ func (b *Bot) say(ctx context.Context, to *chatMessage, text string) {
 }
 
 // reply calls a method whose failure loses only a confirmation: the decision is stored.
-func (b *Bot) reply(ctx context.Context, method string, params map[string]any) {
+func (b *bot) reply(ctx context.Context, method string, params map[string]any) {
 	if err := b.api.call(ctx, method, 0, params, nil); err != nil && ctx.Err() == nil {
 		b.Log.Warn("a confirmation was not sent", "channel", b.Channel, "err", err)
 	}
@@ -149,7 +151,7 @@ func (b *Bot) reply(ctx context.Context, method string, params map[string]any) {
 
 // link links the account of a message "/start CODE". In groups the bot ignores it, because everyone
 // there can read the code.
-func (b *Bot) link(ctx context.Context, m *chatMessage) (reply string, err error) {
+func (b *bot) link(ctx context.Context, m *chatMessage) (reply string, err error) {
 	text := strings.TrimSpace(strings.TrimPrefix(m.Text, "/start"))
 	if m.Chat.Type != "private" {
 		return "", nil
@@ -165,7 +167,7 @@ func (b *Bot) link(ctx context.Context, m *chatMessage) (reply string, err error
 }
 
 // Send sends a message to the chats of the channel.
-func (b *Bot) Send(ctx context.Context, m *chat.Message) error {
+func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 	offer := b.Offer(m.Question)
 	params := map[string]any{
 		"text": m.Plain, "disable_notification": b.cfg.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
@@ -198,7 +200,7 @@ func (b *Bot) Send(ctx context.Context, m *chat.Message) error {
 }
 
 // SendText sends a message that is not about a question.
-func (b *Bot) SendText(ctx context.Context, text string) error {
+func (b *bot) SendText(ctx context.Context, text string) error {
 	for _, to := range b.cfg.Chats {
 		if err := b.api.call(ctx, "sendMessage", 0, map[string]any{
 			"chat_id": to, "text": text, "disable_notification": b.cfg.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
@@ -210,7 +212,7 @@ func (b *Bot) SendText(ctx context.Context, text string) error {
 }
 
 // keyboard returns the buttons: two answers in one row, choices in a row each.
-func (b *Bot) keyboard(m *chat.Message, offered []buttons.Button) keyboard {
+func (b *bot) keyboard(m *chat.Message, offered []buttons.Button) keyboard {
 	var k keyboard
 	for _, button := range offered {
 		row := key{button.Label, b.Data(m, button.Answer)}
@@ -224,7 +226,7 @@ func (b *Bot) keyboard(m *chat.Message, offered []buttons.Button) keyboard {
 }
 
 // update replaces a message by the question and its outcome. That removes its buttons.
-func (b *Bot) update(ctx context.Context, m store.ChatMessage, o chat.Outcome) error {
+func (b *bot) update(ctx context.Context, m store.ChatMessage, o chat.Outcome) error {
 	before, after := "", o.Result
 	if o.Question != "" {
 		before, after = o.Headline+"\n\n", "\n\n"+o.Result

@@ -34,8 +34,8 @@ type harness struct {
 func newHarness(t *testing.T) *harness {
 	fake := notifytest.NewTelegram(t)
 	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) *chat.Bot {
-		bot := telegram.New(telegram.Config{Config: cfg, Token: fake.Token, Chats: []string{"1001"}, HTTP: fake.Client(), API: fake.URL})
-		return &chat.Bot{Desk: bot.Desk, Service: bot}
+		address := telegram.Address{Token: fake.Token, Chats: []string{"1001"}}
+		return telegram.New(telegram.Config{Config: cfg, Address: address, HTTP: fake.Client(), API: fake.URL})
 	})}
 }
 
