@@ -34,5 +34,6 @@ func (o *outlet) chatConfig() chat.Config {
 	return chat.Config{
 		Channel: o.channel.ID, IsBrief: o.channel.IsBrief, Store: o.Store, Hub: o.hub, Accounts: o.Accounts, Feed: o.Feed, Codes: o.codes,
 		Key: o.Store.Identity().Subkey("chat buttons"), Clock: o.Clock, Log: o.Log,
+		HTTP: o.client, API: o.apis[o.channel.Kind],
 	}
 }

@@ -37,11 +37,6 @@ type Accounts interface {
 	CheckSignedIn(cookie, person string) error
 }
 
-// Viewers are the people who have the dashboard open.
-type Viewers interface {
-	IsViewing(person string) bool
-}
-
 // Config configures a Notifier. Store and Feed are required by Run.
 type Config struct {
 	Store interface {
@@ -58,7 +53,8 @@ type Config struct {
 	Reach    Reach
 	Base     string
 	Accounts Accounts // nil: none
-	Viewers  Viewers  // nil: unknown
+	// Viewers are the people who have the dashboard open; nil: unknown.
+	Viewers interface{ IsViewing(person string) bool }
 	// Needs counts the requests that need a person; nil: unknown.
 	Needs interface {
 		NeedsYou(ctx context.Context, me auth.Identity) (int64, error)

@@ -156,7 +156,7 @@ func (m *message) request(limit int) string {
 	var parts []string
 	if call := multiLine(m.about.Heading+"\n\n"+m.about.Call, math.MaxInt); call != "" {
 		if most := limit - placeChars; utf8.RuneCountInString(call) > most {
-			call = truncate(call, most) + "\nThis is not the whole call. Open the request to see it."
+			call = buttons.Truncate(call, most) + "\nThis is not the whole call. Open the request to see it."
 		}
 		parts = append(parts, call)
 	}
@@ -167,7 +167,7 @@ func (m *message) request(limit int) string {
 		parts = append(parts, lines)
 	}
 	place.Question = singleLine(place.Question, buttons.MaxQuestionChars)
-	return truncate(strings.Join(append(parts, place.Asks()), "\n\n"), limit)
+	return buttons.Truncate(strings.Join(append(parts, place.Asks()), "\n\n"), limit)
 }
 
 // footer returns risk, deadline and link, after line breaks.
@@ -190,12 +190,12 @@ func (m *message) footer(clean func(string) string) string {
 // singleLine returns text on one line, without invisible characters, truncated to limit
 // characters.
 func singleLine(text string, limit int) string {
-	return truncate(strings.Join(strings.Fields(stripInvisible(text, ' ')), " "), limit)
+	return buttons.Truncate(strings.Join(strings.Fields(stripInvisible(text, ' ')), " "), limit)
 }
 
 // multiLine is singleLine with the line breaks kept.
 func multiLine(text string, limit int) string {
-	return truncate(strings.TrimSpace(stripInvisible(strings.ReplaceAll(text, "\r\n", "\n"), '\n')), limit)
+	return buttons.Truncate(strings.TrimSpace(stripInvisible(strings.ReplaceAll(text, "\r\n", "\n"), '\n')), limit)
 }
 
 // stripInvisible replaces control characters, bidirectional marks and other invisible
@@ -214,13 +214,6 @@ func stripInvisible(text string, keep rune) string {
 		}
 	}, strings.ToValidUTF8(text, "�"))
 	return strings.ReplaceAll(text, "://", ":/ /")
-}
-
-func truncate(text string, limit int) string {
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return strings.TrimSpace(string([]rune(text)[:limit-1])) + "…"
 }
 
 // ledgerHead is the newest signed head of the audit log. A copy in a mailbox or at a webhook shows

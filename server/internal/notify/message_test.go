@@ -64,7 +64,7 @@ func TestMessage_TruncatesAgentText(t *testing.T) {
 	require.Less(t, len([]rune(m.plain(verbatim, maxPushoverChars))), 1024, "Pushover refuses a longer message")
 	require.Contains(t, m.plain(verbatim, maxPushoverChars), "This is not the whole call. Open the request to see it.\n\nDirectory: ")
 	require.Equal(t, "a b", singleLine("  a \t\n b ", 10))
-	require.Equal(t, "abc…", truncate("abcdef", 4))
+	require.Equal(t, "abc…", buttons.Truncate("abcdef", 4))
 	require.Equal(t, "x", singleLine("\xff\xfe x", 10))
 }
 

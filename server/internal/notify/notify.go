@@ -57,7 +57,7 @@ func (n *Notifier) Run(ctx context.Context, h Hub) error {
 		return ignoreCanceled(ctx, err)
 	}
 	n.group.Go(func() { n.statuses.run(ctx, h) })
-	reload := false            // removals of channels may have been missed
+	reload := false            // changes of channels may have been missed
 	var retry <-chan time.Time // set by a failure, until it fires
 	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts|feed.Channels|feed.NewAlert, func(b *feed.Batch) error {
 		n.handleNotes(ctx, b)
@@ -69,7 +69,7 @@ func (n *Notifier) Run(ctx context.Context, h Hub) error {
 		retry = nil
 		var err error
 		if reload {
-			err = n.stopRemovedChannels(ctx)
+			err = n.followChannels(ctx)
 			reload = err != nil
 		}
 		if b.Has(feed.Accounts) { // a later restart must not plan earlier questions for new people
@@ -110,23 +110,6 @@ func (n *Notifier) handleNotes(ctx context.Context, b *feed.Batch) {
 	}
 }
 
-// stopRemovedChannels stops the workers whose channels are no longer stored.
-func (n *Notifier) stopRemovedChannels(ctx context.Context) error {
-	n.mu.Lock()
-	running := slices.Collect(maps.Keys(n.workers)) // before the channels are read: a worker starts after its channel was stored
-	n.mu.Unlock()
-	channels, err := n.Store.Channels(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range running {
-		if id != 0 && !slices.ContainsFunc(channels, func(c store.Channel) bool { return c.ID == id }) {
-			n.stopWorker(id)
-		}
-	}
-	return nil
-}
-
 // start releases the leases of the previous run and starts the workers.
 func (n *Notifier) start(ctx context.Context, h Hub) error {
 	questions, err := n.Store.ReleaseNotificationLeases(ctx)
@@ -139,16 +122,24 @@ func (n *Notifier) start(ctx context.Context, h Hub) error {
 	n.mu.Lock()
 	n.runCtx, n.hub = ctx, h // before the channels are read: a channel that is added later is started by AddChannel
 	n.mu.Unlock()
-	return n.startChannels(ctx)
+	return n.followChannels(ctx)
 }
 
-// startChannels starts the workers of the stored channels that do not run, and of Web Push.
-func (n *Notifier) startChannels(ctx context.Context) error {
+// followChannels stops the workers of channels that are no longer stored, and starts those of the others.
+func (n *Notifier) followChannels(ctx context.Context) error {
+	n.mu.Lock()
+	running := slices.Collect(maps.Keys(n.workers)) // before the channels are read: a worker starts after its channel was stored
+	n.mu.Unlock()
 	channels, err := n.Store.Channels(ctx)
 	if err != nil {
 		return err
 	}
-	n.startWorker(&pushChannel)
+	channels = append(channels, pushChannel)
+	for _, id := range running {
+		if !slices.ContainsFunc(channels, func(c store.Channel) bool { return c.ID == id }) {
+			n.stopWorker(id)
+		}
+	}
 	for i := range channels {
 		n.startWorker(&channels[i])
 	}
@@ -166,7 +157,7 @@ func (n *Notifier) Reload(ctx context.Context) error {
 		return nil
 	}
 	defer n.Feed.PublishFact(feed.Fact{Kinds: feed.Channels})
-	return errors.Join(n.stopRemovedChannels(ctx), n.startChannels(ctx))
+	return n.followChannels(ctx)
 }
 
 // ignoreCanceled returns nil if err was caused by the end of ctx.

@@ -15,31 +15,20 @@ type secretRedactor []string
 // newSecretRedactor collects every part of the addresses that may be a secret, the longest
 // first.
 func newSecretRedactor(secrets ...string) secretRedactor {
-	var s secretRedactor
-	addPart := func(part string) {
-		if len(part) >= 4 && !slices.Contains(s, part) {
-			s = append(s, part)
-		}
-	}
+	s := secretRedactor(slices.Clone(secrets))
 	for _, secret := range secrets {
-		addPart(secret)
 		u, err := url.Parse(secret)
 		if err != nil {
 			continue
 		}
 		password, _ := u.User.Password()
-		for _, part := range []string{u.User.String(), u.User.Username(), password, u.Hostname(), u.Path, u.RawQuery} {
-			addPart(part)
-		}
-		for part := range strings.SplitSeq(u.Path, "/") {
-			addPart(part)
-		}
+		s = append(s, u.User.String(), u.User.Username(), password, u.Hostname(), u.Path, u.RawQuery)
+		s = append(s, strings.Split(u.Path, "/")...)
 		for _, values := range u.Query() {
-			for _, v := range values {
-				addPart(v)
-			}
+			s = append(s, values...)
 		}
 	}
+	s = slices.DeleteFunc(s, func(part string) bool { return len(part) < 4 })
 	slices.SortFunc(s, func(a, b string) int { return len(b) - len(a) })
 	return s
 }

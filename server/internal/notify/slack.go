@@ -1,8 +1,6 @@
 package notify
 
 import (
-	"strings"
-
 	"github.com/hookback/hookback/server/internal/notify/chat"
 	"github.com/hookback/hookback/server/internal/notify/slack"
 )
@@ -12,7 +10,7 @@ var (
 	slackKind    = kind{name: slack.Via, schemes: []string{slack.Via}, example: "slack://…", parse: parseSlack}
 	slackWebhook = service{
 		name: slack.Via, limit: maxBodyChars, protect: checkName("hooks.slack.com"),
-		escape: strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace,
+		escape: slack.Escape,
 	}
 )
 
@@ -31,5 +29,5 @@ type slackApp struct {
 }
 
 func (a slackApp) newBot(o *outlet) (*chat.Bot, string) {
-	return slack.New(slack.Config{Config: o.chatConfig(), Address: a.address, HTTP: o.client, API: o.apis[slack.Via]}), a.address.AppToken
+	return slack.New(o.chatConfig(), a.address), a.address.AppToken
 }

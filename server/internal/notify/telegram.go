@@ -26,7 +26,7 @@ func (a telegramBot) check(g *netguard.Guard) error {
 }
 
 func (a telegramBot) newBot(o *outlet) (*chat.Bot, string) {
-	b := telegram.New(telegram.Config{Config: o.chatConfig(), Address: a.address, HTTP: o.client, API: o.apis[telegram.Via]})
+	b := telegram.New(o.chatConfig(), a.address)
 	creator, known := o.creator()
 	if a.address.Server != nil && !(known && creator.Owner) { // it could press a button in the name of any linked account
 		b.Stop("The hub takes answers from a private Bot API server only for the owner, who adds the channel.")

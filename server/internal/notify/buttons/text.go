@@ -56,10 +56,16 @@ func TextOf(q *Question) Text {
 	case decidesQuestion && utf8.RuneCountInString(t.Question) > MaxQuestionChars:
 		t.problem = "its question is too long for a message"
 	}
-	if runes := []rune(t.Question); len(runes) > MaxQuestionChars {
-		t.Question = string(runes[:MaxQuestionChars-1]) + "…"
-	}
+	t.Question = Truncate(t.Question, MaxQuestionChars)
 	return t
+}
+
+// Truncate shortens text to at most limit characters.
+func Truncate(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return strings.TrimSpace(string([]rune(text)[:limit-1])) + "…"
 }
 
 // String returns the whole text.

@@ -10,9 +10,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -46,8 +47,7 @@ type Store interface {
 	store.Notifications
 }
 
-// Config configures the part of a bot that all services share. All fields are required but Clock
-// and Log.
+// Config configures a bot. All fields are required but API.
 type Config struct {
 	Channel  int64
 	IsBrief  bool // messages show no details and have no buttons
@@ -57,9 +57,10 @@ type Config struct {
 	Feed     *feed.Feed
 	Codes    *Codes
 	Key      []byte // signs buttons
-
-	Clock func() time.Time // default time.Now
-	Log   *slog.Logger     // default: discard
+	HTTP     *http.Client
+	API      string // base URL of the service; default: the public one
+	Clock    func() time.Time
+	Log      *slog.Logger
 }
 
 // Message is a notification about a question. Its texts contain nothing of the agent but sanitized
@@ -99,19 +100,12 @@ type Desk struct {
 	via    string
 	signer *buttons.Signer
 
-	mu      sync.Mutex
-	stopped string // why the bot reads no more answers; empty: it does
-	name    string // of the bot; empty: not known yet
+	stopped atomic.Value // string: why the bot reads no more answers; empty: it does
+	name    atomic.Value // string: of the bot; empty: not known yet
 }
 
 // NewDesk returns the desk of a bot. Answers are recorded as given via a service.
 func NewDesk(via string, cfg Config) *Desk {
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Desk{Config: cfg, via: via, signer: buttons.NewSigner(cfg.Key, cfg.Channel)}
 }
 
@@ -120,31 +114,21 @@ func (d *Desk) Kind() string { return d.via }
 
 // Stopped returns why the bot takes no more answers, as one sentence; empty if it does.
 func (d *Desk) Stopped() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stopped
+	reason, _ := d.stopped.Load().(string)
+	return reason
 }
 
 // Stop makes the bot take no more answers, for a reason as one sentence.
-func (d *Desk) Stop(reason string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stopped = reason
-}
+func (d *Desk) Stop(reason string) { d.stopped.Store(reason) }
 
 // Name returns the bot's user name, or empty while it is unknown.
 func (d *Desk) Name() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.name
+	name, _ := d.name.Load().(string)
+	return name
 }
 
 // SetName sets the bot's user name.
-func (d *Desk) SetName(name string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.name = name
-}
+func (d *Desk) SetName(name string) { d.name.Store(name) }
 
 // Link links an account by a code and returns the text for its person.
 func (d *Desk) Link(ctx context.Context, text, account, name string) (shown string, err error) {

@@ -33,9 +33,7 @@ func (d *Desk) outcome(q *buttons.Question) Outcome {
 	if utf8.RuneCountInString(o.Question) > maxSettledChars {
 		o.Question = about.Short()
 	}
-	if runes := []rune(o.Question); len(runes) > maxSettledChars {
-		o.Question = string(runes[:maxSettledChars-1]) + "…"
-	}
+	o.Question = buttons.Truncate(o.Question, maxSettledChars)
 	return o
 }
 

@@ -82,7 +82,7 @@ func (h *Hub) Open() {
 	h.Hub = hub.New(hub.Config{Store: db, People: people, Feed: log})
 	h.Bot = h.newBot(chat.Config{
 		Channel: Channel, IsBrief: h.Brief, Store: db, Hub: h, Accounts: people, Feed: log, Codes: h.Codes,
-		Key: db.Identity().Subkey("chat buttons"), Log: slog.New(slog.NewTextHandler(h.T.Output(), nil)),
+		Key: db.Identity().Subkey("chat buttons"), Clock: time.Now, Log: slog.New(slog.NewTextHandler(h.T.Output(), nil)),
 	})
 	h.stop = func() { h.check(db.Close()) }
 }

@@ -6,6 +6,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,19 +25,10 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config configures a bot. All fields are required but API.
-type Config struct {
-	chat.Config
-	Address
-	HTTP *http.Client
-
-	API string // default https://slack.com/api
-}
-
 // bot is one Slack app, which belongs to one channel of the hub. It implements chat.Service.
 type bot struct {
 	*chat.Desk
-	cfg Config
+	Address
 	api client
 
 	mu   sync.Mutex
@@ -44,12 +36,9 @@ type bot struct {
 }
 
 // New returns the bot of a channel. It connects when Run or Send is called.
-func New(cfg Config) *chat.Bot {
-	if cfg.API == "" {
-		cfg.API = "https://slack.com/api"
-	}
-	desk := chat.NewDesk(Via, cfg.Config)
-	return &chat.Bot{Desk: desk, Service: &bot{Desk: desk, cfg: cfg, api: client{cfg.HTTP, cfg.API}}}
+func New(cfg chat.Config, a Address) *chat.Bot {
+	desk := chat.NewDesk(Via, cfg)
+	return &chat.Bot{Desk: desk, Service: &bot{Desk: desk, Address: a, api: client{cfg.HTTP, cmp.Or(cfg.API, "https://slack.com/api")}}}
 }
 
 // Run takes answers and updates messages until ctx ends.
@@ -103,7 +92,7 @@ func (b *bot) workspace(ctx context.Context) (team string, err error) {
 		User   string `json:"user"`
 		UserID string `json:"user_id"`
 	}
-	if err := b.api.call(ctx, "auth.test", b.cfg.BotToken, struct{}{}, &me); err != nil {
+	if err := b.api.call(ctx, "auth.test", b.BotToken, struct{}{}, &me); err != nil {
 		return "", err
 	}
 	if me.Team == "" {
@@ -131,14 +120,14 @@ func (b *bot) listenOnce(ctx context.Context) (greeted bool, err error) {
 	var opened struct {
 		URL string `json:"url"`
 	}
-	if err := b.api.call(ctx, "apps.connections.open", b.cfg.AppToken, struct{}{}, &opened); err != nil {
+	if err := b.api.call(ctx, "apps.connections.open", b.AppToken, struct{}{}, &opened); err != nil {
 		return false, err
 	}
-	if strings.HasPrefix(b.cfg.API, "https:") && !strings.HasPrefix(opened.URL, "wss:") {
+	if strings.HasPrefix(b.api.base, "https:") && !strings.HasPrefix(opened.URL, "wss:") {
 		return false, errors.New("connect to slack: its socket is not encrypted")
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, callTimeout)
-	conn, _, err := websocket.Dial(dialCtx, opened.URL, &websocket.DialOptions{HTTPClient: b.cfg.HTTP}) //nolint:bodyclose // the library closes it
+	conn, _, err := websocket.Dial(dialCtx, opened.URL, &websocket.DialOptions{HTTPClient: b.api.http}) //nolint:bodyclose // the library closes it
 	cancel()
 	if err != nil {
 		return false, errors.New("connect to slack: the socket did not open") // without the URL, which has a ticket
@@ -211,12 +200,12 @@ func (b *bot) handle(ctx context.Context, conn *websocket.Conn, e *envelope) err
 
 // tell shows a text to one account. A failure loses only a confirmation: the decision is stored.
 func (b *bot) tell(ctx context.Context, place, account, text string) {
-	method, params := "chat.postEphemeral", map[string]any{"channel": place, "user": account, "text": escape(text)}
+	method, params := "chat.postEphemeral", map[string]any{"channel": place, "user": account, "text": Escape(text)}
 	if strings.HasPrefix(place, "D") { // a direct message
 		method = "chat.postMessage"
 		delete(params, "user")
 	}
-	if err := b.api.call(ctx, method, b.cfg.BotToken, params, nil); err != nil && ctx.Err() == nil {
+	if err := b.api.call(ctx, method, b.BotToken, params, nil); err != nil && ctx.Err() == nil {
 		b.Log.Warn("a confirmation was not sent", "channel", b.Channel, "err", err)
 	}
 }
@@ -281,7 +270,7 @@ func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 	if elements := b.elements(m, offer.Buttons); len(elements) > 0 {
 		blocks = append(blocks, map[string]any{"type": "actions", "elements": elements})
 	}
-	for _, to := range b.cfg.Channels {
+	for _, to := range b.Channels {
 		sent, err := b.post(ctx, to, m.Headline, blocks)
 		if err != nil {
 			return err
@@ -295,7 +284,7 @@ func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 
 // SendText sends a message that is not about a question.
 func (b *bot) SendText(ctx context.Context, text string) error {
-	for _, to := range b.cfg.Channels {
+	for _, to := range b.Channels {
 		headline, _, _ := strings.Cut(text, "\n")
 		if _, err := b.post(ctx, to, headline, []any{section(text)}); err != nil {
 			return err
@@ -310,8 +299,8 @@ func (b *bot) post(ctx context.Context, channel, summary string, blocks []any) (
 		Channel string `json:"channel"`
 		TS      string `json:"ts"`
 	}
-	err = b.api.call(ctx, "chat.postMessage", b.cfg.BotToken, map[string]any{
-		"channel": channel, "text": escape(summary), "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
+	err = b.api.call(ctx, "chat.postMessage", b.BotToken, map[string]any{
+		"channel": channel, "text": Escape(summary), "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
 	}, &reply)
 	return store.ChatMessage{Chat: reply.Channel, Message: reply.TS}, err
 }
@@ -322,8 +311,8 @@ func (b *bot) update(ctx context.Context, m store.ChatMessage, o chat.Outcome) e
 	if o.Question != "" {
 		blocks = []any{section(o.Headline), verbatim(o.Question), section(o.Result)}
 	}
-	return b.api.call(ctx, "chat.update", b.cfg.BotToken, map[string]any{
-		"channel": m.Chat, "ts": m.Message, "text": escape(o.Result), "blocks": blocks,
+	return b.api.call(ctx, "chat.update", b.BotToken, map[string]any{
+		"channel": m.Chat, "ts": m.Message, "text": Escape(o.Result), "blocks": blocks,
 	}, nil)
 }
 
@@ -332,10 +321,7 @@ const maxSectionChars = 3000
 
 // section is a paragraph without markup, mentions and emoji.
 func section(text string) any {
-	if runes := []rune(text); len(runes) > maxSectionChars {
-		text = string(runes[:maxSectionChars-1]) + "…"
-	}
-	return map[string]any{"type": "section", "text": plain(text)}
+	return map[string]any{"type": "section", "text": plain(buttons.Truncate(text, maxSectionChars))}
 }
 
 func plain(text string) any {
@@ -367,5 +353,5 @@ func (b *bot) elements(m *chat.Message, offered []buttons.Button) (list []any) {
 	return list
 }
 
-// escape escapes text for the members of the API that have markup.
-var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace
+// Escape escapes text for the members of the API that have markup.
+var Escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b").Replace

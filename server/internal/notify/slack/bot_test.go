@@ -30,7 +30,8 @@ func newHarness(t *testing.T) *harness {
 	address, err := slack.ParseAddress(fake.Address("C123"))
 	require.NoError(t, err)
 	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) *chat.Bot {
-		return slack.New(slack.Config{Config: cfg, Address: address, HTTP: fake.Client(), API: fake.URL})
+		cfg.HTTP, cfg.API = fake.Client(), fake.URL
+		return slack.New(cfg, address)
 	})}
 }
 

@@ -6,6 +6,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,32 +18,21 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Config configures a bot. All fields are required but API.
-type Config struct {
-	chat.Config
-	Address
-	HTTP *http.Client
-
-	API string // default https://api.telegram.org
-}
-
 // bot is one bot of Telegram, which belongs to one channel. It implements chat.Service.
 type bot struct {
 	*chat.Desk
-	cfg Config
+	Address
 	api client
 }
 
 // New returns the bot of a channel. It connects when Run or Send is called.
-func New(cfg Config) *chat.Bot {
-	switch {
-	case cfg.Server != nil:
-		cfg.API = cfg.Server.String()
-	case cfg.API == "":
-		cfg.API = "https://api.telegram.org"
+func New(cfg chat.Config, a Address) *chat.Bot {
+	base := cmp.Or(cfg.API, "https://api.telegram.org")
+	if a.Server != nil {
+		base = a.Server.String()
 	}
-	desk := chat.NewDesk(Via, cfg.Config)
-	return &chat.Bot{Desk: desk, Service: &bot{Desk: desk, cfg: cfg, api: client{cfg.HTTP, cfg.API, cfg.Token}}}
+	desk := chat.NewDesk(Via, cfg)
+	return &chat.Bot{Desk: desk, Service: &bot{Desk: desk, Address: a, api: client{cfg.HTTP, base, a.Token}}}
 }
 
 // Run takes answers and updates messages until ctx ends.
@@ -170,7 +160,7 @@ func (b *bot) link(ctx context.Context, m *chatMessage) (reply string, err error
 func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 	offer := b.Offer(m.Question)
 	params := map[string]any{
-		"text": m.Plain, "disable_notification": b.cfg.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
+		"text": m.Plain, "disable_notification": b.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
 	}
 	if offer.Refused != "" {
 		params["text"] = m.Plain + "\n\nAnswer in the dashboard: " + offer.Refused + "."
@@ -185,7 +175,7 @@ func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 	case len(offer.Buttons) > 0:
 		params["reply_markup"] = b.keyboard(m, offer.Buttons)
 	}
-	for _, to := range b.cfg.Chats {
+	for _, to := range b.Chats {
 		params["chat_id"] = to
 		var sent chatMessage
 		if err := b.api.call(ctx, "sendMessage", 0, params, &sent); err != nil {
@@ -201,9 +191,9 @@ func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 
 // SendText sends a message that is not about a question.
 func (b *bot) SendText(ctx context.Context, text string) error {
-	for _, to := range b.cfg.Chats {
+	for _, to := range b.Chats {
 		if err := b.api.call(ctx, "sendMessage", 0, map[string]any{
-			"chat_id": to, "text": text, "disable_notification": b.cfg.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
+			"chat_id": to, "text": text, "disable_notification": b.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
 		}, nil); err != nil {
 			return err
 		}

@@ -34,8 +34,8 @@ type harness struct {
 func newHarness(t *testing.T) *harness {
 	fake := notifytest.NewTelegram(t)
 	return &harness{fake: fake, Hub: notifytest.NewHub(t, func(cfg chat.Config) *chat.Bot {
-		address := telegram.Address{Token: fake.Token, Chats: []string{"1001"}}
-		return telegram.New(telegram.Config{Config: cfg, Address: address, HTTP: fake.Client(), API: fake.URL})
+		cfg.HTTP, cfg.API = fake.Client(), fake.URL
+		return telegram.New(cfg, telegram.Address{Token: fake.Token, Chats: []string{"1001"}})
 	})}
 }
 
