@@ -50,7 +50,8 @@ type Installation struct {
 	// State is changed, observe only, not loaded or off. It is absent if the agent should run the gate.
 	State  CoverageState `json:"state,omitempty" jsonschema:"enum=changed,enum=observe only,enum=not loaded,enum=off"`
 	Detail string        `json:"detail,omitempty"` // the reason for the state
-	Remedy string        `json:"remedy,omitempty"` // the command that mends it, or the step that proves the gate
+	// Remedy is the command that mends it, or the step that proves the gate. It stays on the machine: a hub shows its own.
+	Remedy string `json:"-"`
 }
 
 // MachineReport is the body of POST /api/coverage: all installations of an account on a machine. An agent that was
@@ -73,10 +74,12 @@ type Coverage struct {
 	Account string        `json:"account"`
 	Agent   string        `json:"agent"`
 	State   CoverageState `json:"state" jsonschema:"enum=proven,enum=not proven,enum=changed,enum=observe only,enum=not loaded,enum=off"`
-	Detail  string        `json:"detail,omitempty"`
-	Remedy  string        `json:"remedy,omitempty"`
-	Version string        `json:"version,omitempty"` // of the agent
-	Client  string        `json:"client,omitempty"`  // version of the hook that sent the newest event
+	Detail  string        `json:"detail,omitempty"` // the reason for a state that the hub derived
+	Remedy  string        `json:"remedy,omitempty"` // the command that mends it, or the step that proves the gate
+	// Reported is the reason for the state in the machine's words, which are not verified.
+	Reported string `json:"reported,omitempty"`
+	Version  string `json:"version,omitempty"` // of the agent
+	Client   string `json:"client,omitempty"`  // version of the hook that sent the newest event
 
 	ReportedAt schema.Millis `json:"reportedAt,omitempty"` // of the machine's newest report
 	ProvenAt   schema.Millis `json:"provenAt,omitempty"`   // of the newest event

