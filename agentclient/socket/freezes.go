@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 	"github.com/hookback/hookback/schema/control"
 )
 
@@ -32,18 +32,7 @@ func WriteFreezes(file string, freezes []control.Freeze, mode fs.FileMode) error
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".freezes-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = cmp.Or(err, f.Chmod(mode), f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Replace(file, text, mode)
 }
 
 // ReadFreezes returns the freezes in a file. If the file exists and can't be read, everything is frozen.

@@ -1,11 +1,15 @@
 package hookrun
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
@@ -30,7 +34,7 @@ func (h *hookRun) knownFreeze(c *hook.Call, hubs []string) *control.FreezeNotice
 	for _, hub := range hubs {
 		freezes, isKnown := socket.FreezesOf(hub)
 		if !isKnown {
-			freezes = socket.ReadFreezes(h.rememberedFile(hub))
+			freezes = slices.Collect(maps.Values(h.remembered(hub)))
 		}
 		for _, f := range freezes {
 			if stops(&f, &c.Event) {
@@ -56,57 +60,82 @@ func recordFreeze(e *schema.Event) {
 	e.Extra[control.HookMember] = json.RawMessage(`{"verdict":"` + control.VerdictDeny + `","by":"` + control.ByFreeze + `"}`)
 }
 
-// rememberedFile returns the file of the remembered freezes of a hub, in the account's home: the environment
-// can't name another one. It returns "" if the account has no home.
-func (h *hookRun) rememberedFile(hub string) string {
+// rememberedDir returns the directory of the remembered freezes of a hub, each in a file of its own, because hooks run
+// at the same time. It is in the account's home: the environment can't name another one. It is "" if the account has
+// no home.
+func (h *hookRun) rememberedDir(hub string) string {
 	home := cli.AccountHome(h.env)
 	if home == "" {
 		return ""
 	}
-	return filepath.Join(home, ".local", "state", "hookback", "frozen-"+hashOf([]byte(strings.TrimRight(hub, "/")))[:16])
+	return filepath.Join(home, ".local", "state", "hookback", "freezes", hashOf([]byte(strings.TrimRight(hub, "/")))[:16])
 }
 
-// rememberFreeze remembers the hub's answer about this call: the freeze that stops it, or nil.
+// remembered returns the remembered freezes of a hub by their files.
+func (h *hookRun) remembered(hub string) map[string]control.Freeze {
+	dir, freezes := h.rememberedDir(hub), map[string]control.Freeze{}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		for _, freeze := range socket.ReadFreezes(dir) { // everything is frozen, unless there is none
+			freezes[dir] = freeze
+		}
+	}
+	for _, f := range files {
+		file := filepath.Join(dir, f.Name())
+		if strings.HasPrefix(f.Name(), ".") { // another hook writes it
+			continue
+		}
+		for _, freeze := range socket.ReadFreezes(file) {
+			freezes[file] = freeze
+		}
+	}
+	return freezes
+}
+
+// rememberFreeze remembers the hub's answer about this call: the freeze that stops it, or nil. An answer without one
+// lifts those that were remembered before this hook started.
 func (h *hookRun) rememberFreeze(c *hook.Call, hubs []string, notice *control.FreezeNotice) {
 	for _, hub := range hubs {
 		if _, isKnown := socket.FreezesOf(hub); isKnown {
 			continue
 		}
-		file := h.rememberedFile(hub)
-		if _, err := os.Lstat(file); notice == nil && err != nil {
-			continue // the usual case
-		}
-		known := socket.ReadFreezes(file)
-		freezes := slices.DeleteFunc(slices.Clone(known), func(f control.Freeze) bool {
-			return stops(&f, &c.Event)
-		})
 		if notice != nil {
-			freezes = append(freezes, freezeOf(&c.Event, notice))
-			freezes = freezes[max(0, len(freezes)-maxRemembered):]
+			if err := h.writeRemembered(hub, freezeOf(&c.Event, notice)); err != nil {
+				h.logf("freeze of the hub not remembered: %v", err)
+			}
+			continue
 		}
-		if !slices.Equal(freezes, known) {
-			h.writeRemembered(file, freezes)
+		for file, f := range h.remembered(hub) {
+			if stops(&f, &c.Event) && int64(f.CreatedAt) < h.started.UnixMilli() {
+				_ = os.Remove(file) // another hook may have removed it
+			}
 		}
 	}
 }
 
-func (h *hookRun) writeRemembered(file string, freezes []control.Freeze) {
-	err := os.MkdirAll(filepath.Dir(file), 0o700)
-	switch {
-	case err != nil:
-	case len(freezes) == 0:
-		err = os.Remove(file)
-	default:
-		err = socket.WriteFreezes(file, freezes, 0o600)
+func (h *hookRun) writeRemembered(hub string, f control.Freeze) error {
+	dir := h.rememberedDir(hub)
+	if dir == "" {
+		return errors.New("the account has no home directory")
 	}
-	if err != nil && !os.IsNotExist(err) {
-		h.logf("freezes of the hub not remembered: %v", err)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
+	name := hashOf([]byte(string(f.Scope) + "\x00" + f.SourceApp + "\x00" + f.SessionID))[:32]
+	if err := socket.WriteFreezes(filepath.Join(dir, name), []control.Freeze{f}, 0o600); err != nil {
+		return err
+	}
+	known := h.remembered(hub)
+	files := slices.SortedFunc(maps.Keys(known), func(a, b string) int { return cmp.Compare(known[a].CreatedAt, known[b].CreatedAt) })
+	for _, file := range files[:max(0, len(files)-maxRemembered)] {
+		_ = os.Remove(file)
+	}
+	return nil
 }
 
-// freezeOf returns the freeze of a notice to the hook of this event.
+// freezeOf returns the freeze of a notice to the hook of this event. It begins now.
 func freezeOf(e *schema.Event, n *control.FreezeNotice) control.Freeze {
-	f := control.Freeze{ID: n.ID, Scope: n.Scope, By: n.By}
+	f := control.Freeze{ID: n.ID, Scope: n.Scope, By: n.By, CreatedAt: schema.Millis(time.Now().UnixMilli())}
 	if f.Scope == control.FreezeApp || f.Scope == control.FreezeSession {
 		f.SourceApp = e.SourceApp
 	}
