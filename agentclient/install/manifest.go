@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/agentclient/install/jsonc"
+	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 )
 
 // manifest is the list of installed entries by file.
@@ -102,7 +103,7 @@ func (m Machine) saveRecord(path string, r *record) error {
 	if err := os.MkdirAll(m.State, 0o700); err != nil {
 		return err
 	}
-	return replaceFile(m.manifestFile(), append(b, '\n'), 0o600)
+	return atomicfile.Replace(m.manifestFile(), append(b, '\n'), 0o600, keepOwner(m.manifestFile()))
 }
 
 // isModified reports whether the entry differs from the one that we wrote.

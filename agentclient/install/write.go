@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 )
 
 // maxSettings is the size limit for settings files.
@@ -116,7 +117,8 @@ func (m Machine) apply(c *Change) error {
 	if err := m.saveRecord(c.File, c.record); err != nil {
 		return err
 	}
-	if err := replaceFile(target, []byte(c.After), c.mode, c.checkUnchanged); err != nil {
+	unchanged := func(*os.File) error { return c.checkUnchanged(target) }
+	if err := atomicfile.Replace(target, []byte(c.After), c.mode, keepOwner(target), unchanged); err != nil {
 		return err
 	}
 	return c.checkWritten()
@@ -154,55 +156,6 @@ func (c *Change) checkUnchanged(target string) error {
 		return ErrConcurrent
 	}
 	return nil
-}
-
-// replaceFile writes a file atomically through a temporary file in the same directory.
-// The last checks run immediately before the rename.
-func replaceFile(target string, content []byte, mode os.FileMode, checks ...func(string) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(target), ".hookback-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = io.Copy(f, bytes.NewReader(content))
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err == nil {
-		err = keepOwner(f, target)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	for _, check := range checks {
-		if err == nil {
-			err = check(target)
-		}
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), target)
-	}
-	if err == nil {
-		syncDir(filepath.Dir(target))
-	}
-	return err
-}
-
-// syncDir makes a rename durable. Not every system supports it, so errors are ignored.
-func syncDir(dir string) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return
-	}
-	_ = d.Sync()
-	_ = d.Close()
 }
 
 // makeDirs creates a directory with its parents and returns the new ones, the outermost
@@ -244,7 +197,7 @@ func (m Machine) backup(c *Change) error {
 		name = hash(name) + name[len(name)-100:]
 	}
 	file := filepath.Join(dir, name+"."+m.Now().UTC().Format("20060102T150405.000000000"))
-	if err := replaceFile(file, []byte(c.Before), 0o600); err != nil {
+	if err := atomicfile.Replace(file, []byte(c.Before), 0o600, keepOwner(file)); err != nil {
 		return err
 	}
 	old, err := filepath.Glob(filepath.Join(dir, name+".2*"))

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
@@ -138,29 +139,10 @@ func updatePins(file string, update func([]Pin) []Pin) ([]Pin, error) {
 	for _, pin := range pins {
 		text.WriteString(pin.line())
 	}
-	return pins, replaceFile(file, text.String())
+	return pins, atomicfile.Replace(file, []byte(text.String()), 0o600)
 }
 
 func (p Pin) equal(other Pin) bool { return p.Origin == other.Origin && p.Key.Equal(other.Key) }
-
-// replaceFile writes text to file, mode 0600, so that readers see the old or the new text.
-func replaceFile(file, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
 
 // lockFile creates file as a lock and returns a function that removes it.
 func lockFile(file string) (unlock func(), err error) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/policy"
 )
@@ -92,7 +93,10 @@ func appendRule(file string, mode fs.FileMode, rule string) error {
 	if _, err := policy.Parse(file, changed); err != nil {
 		return fmt.Errorf("%w\nThe file was not changed", err)
 	}
-	return replaceFile(file, changed, mode)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Replace(file, changed, mode)
 }
 
 // insertRule returns the text of a policy with another rule at the end of its list.
@@ -154,22 +158,4 @@ func endOfRules(text []byte) (end int, isEmpty bool, err error) {
 		return bom + int(d.InputOffset()) - 1, n == 0, nil
 	}
 	return 0, false, errors.New("the policy has no rules")
-}
-
-// replaceFile writes a file in one step: a hook reads the text before or after, never a part.
-func replaceFile(file string, text []byte, mode fs.FileMode) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	out, err := os.CreateTemp(filepath.Dir(file), ".hookback-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(out.Name()) }() // fails once it is renamed
-	_, err = out.Write(text)
-	err = errors.Join(err, out.Chmod(mode), out.Sync(), out.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(out.Name(), file)
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 )
 
@@ -253,22 +254,7 @@ func writeUnit(file string, unit []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // a unit has no secrets
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".hookback-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(unit)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return atomicfile.Replace(file, unit, 0o644)
 }
 
 // requireManager returns an error unless the service manager serves this account.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 )
 
 // knownEntry is an entry of an audit log whose hash is known from elsewhere.
@@ -78,9 +79,5 @@ func (m *ledgerMemory) remember(pin agentclient.Pin, n int64, hash string) error
 	if err := os.MkdirAll(filepath.Dir(m.file), 0o700); err != nil {
 		return err
 	}
-	temporary := m.file + ".new"
-	if err := os.WriteFile(temporary, []byte(text.String()), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temporary, m.file)
+	return atomicfile.Replace(m.file, []byte(text.String()), 0o600)
 }
