@@ -192,6 +192,9 @@ type CallView struct {
 	Unread   []CallUnread  `json:"unread,omitempty"` // what could not be read; empty: all of it was
 	// Omitted is the number of entries that are left out, because a list would have more than 32 or more than 4 KiB of text.
 	Omitted int `json:"omitted,omitempty"`
+	// Source is the arguments as the agent wrote them, if an object in them has a name twice: a JSON parser of a page keeps
+	// one of the two. Absent above 16 KiB; then Unread has a reason.
+	Source string `json:"source,omitempty"`
 }
 
 // CallPlace is the place of an entry of a CallView.

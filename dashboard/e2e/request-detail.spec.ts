@@ -205,6 +205,31 @@ test.describe('Request detail', () => {
     await expect.poll(response).toContain(args.replace('"a"}', '"b"}'))
   })
 
+  for (const [tool, args, values] of [
+    ['Bash', '{"command":"ls","command":"rm -rf /srv"}', ['ls', 'rm -rf /srv']],
+    ['mcp__bank__pay', '{"to":{"cents":5,"cents":500}}', ['5', '500']],
+  ] as const)
+    test(`shows both values of an argument that ${tool} has twice, on the card and in the list`, async ({
+      page,
+      hub,
+    }) => {
+      const ask = `{"question":"Go on?","type":"permission","toolCall":{"name":"${tool}","arguments":${args}}}`
+      const posted = await fetch(`${hub.url}/events`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: `{"source_app":"bank","session_id":"s","hook_event_type":"PreToolUse","payload":{},"humanInTheLoop":${ask}}`,
+      })
+      const { id } = (await posted.json()) as { id: number }
+      await openAt(page, hub)
+      await choose(page, id)
+      await expect(row(page, id)).toContainText(`twice: ${values.join(' or ')}`)
+      const call = detail(page, id).getByRole('region', { name: 'What will happen' })
+      await expect(call.locator('dd')).toHaveText(args)
+      await call.getByText('Raw JSON').click()
+      await expect(call.locator('.raw')).toHaveText(args)
+      await expect(detail(page, id)).toContainText('It contains the same argument twice.')
+    })
+
   test('keeps the call and the decision buttons visible while editing', async ({ page, hub, agent }) => {
     const args = { a: 'one\ntwo\nthree', b: 'x\n'.repeat(20), c: 'z\n'.repeat(20), d: 1 }
     const { id } = await agent.ask(hub, { toolCall: { name: 'mcp__make', editable: true, arguments: args } })

@@ -29,6 +29,24 @@ func textOf(v *call.Value, names ...string) string {
 	return text
 }
 
+// repeated returns the values of the first argument that is there twice, also in two spellings: "amount twice:
+// 5 or 500"; empty: there is none.
+func repeated(v *call.Value) string {
+	first := map[string]call.Member{} // by normalized name
+	for _, m := range v.Members() {
+		name := call.NormalizeName(m.Name)
+		before, isThere := first[name]
+		switch below := repeated(m.Value); {
+		case below != "":
+			return below
+		case v.Kind() == call.ObjectKind && isThere:
+			return middle(singleLine(before.Name), maxName) + " twice: " + scalar(before.Value) + " or " + scalar(m.Value)
+		}
+		first[name] = m
+	}
+	return ""
+}
+
 // edits counts the lines that the replacements of a call add and remove.
 func edits(v *call.Value) (added, removed int, ok bool) {
 	for _, names := range [][2]string{{"oldstring", "newstring"}, {"oldstr", "newstr"}, {"oldtext", "newtext"}} {

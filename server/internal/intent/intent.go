@@ -19,8 +19,17 @@ func Of(tool string, arguments json.RawMessage, cwd string) schema.Intent {
 }
 
 // OfCall returns the intent of a call that was read. It shows the commands, files and hosts of the reading,
-// and of several arguments with one meaning the one that agents read.
+// and of several arguments with one meaning the one that agents read. Of an argument that is there twice it
+// shows all values: programs disagree on which one counts.
 func OfCall(c *call.Call, cwd string) schema.Intent {
+	in := intentOf(c, cwd)
+	if twice := repeated(c.Root()); twice != "" {
+		in.Change = strings.TrimPrefix(in.Change+" · "+twice, " · ")
+	}
+	return in
+}
+
+func intentOf(c *call.Call, cwd string) schema.Intent {
 	_, isShell := call.ShellOf(c.Tool)
 	isShell = isShell || len(c.Names) == 1 && c.HasName("Bash") // of a tool that calls others
 	command := ""

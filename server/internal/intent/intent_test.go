@@ -87,13 +87,14 @@ func TestOf(t *testing.T) {
 		"no arguments":              {"deploy", ``, "Call deploy"},
 		"list of arguments":         {"deploy", `["prod"]`, "Call deploy"},
 		"broken arguments":          {"deploy", `{"env":"prod"`, "Call deploy"},
-		"doubled argument":          {"Read", `{"file_path":"a","filePath":"b"}`, "Read a"},
-		"argument given twice":      {"Bash", `{"command":"ls","command":"./evil.sh"}`, "Run ./evil.sh"},
-		"command in capitals":       {"Bash", `{"Command":"ls","command":"./evil.sh"}`, "Run ./evil.sh"},
-		"command then capitals":     {"Bash", `{"command":"./evil.sh","COMMAND":"ls"}`, "Run ./evil.sh"},
+		"doubled argument":          {"Read", `{"file_path":"a","filePath":"b"}`, "Read a file_path twice: a or b"},
+		"argument given twice":      {"Bash", `{"command":"ls","command":"./evil.sh"}`, "Run ./evil.sh command twice: ls or ./evil.sh"},
+		"command in capitals":       {"Bash", `{"Command":"ls","command":"./evil.sh"}`, "Run ./evil.sh Command twice: ls or ./evil.sh"},
+		"command then capitals":     {"Bash", `{"command":"./evil.sh","COMMAND":"ls"}`, "Run ./evil.sh command twice: ./evil.sh or ls"},
+		"number given twice":        {"mcp__x__pay", `{"to":"a","sum":{"n":1,"n":9007199254740993}}`, "Call x · pay to a · n twice: 1 or 9007199254740993"},
 		"two names of the command":  {"Bash", `{"script":"ls","command":"./evil.sh"}`, "Run ./evil.sh"},
-		"path in capitals":          {"Write", `{"File_Path":"a.md","file_path":"x.sh","content":"1"}`, "Write x.sh 1 line"},
-		"url in capitals":           {"WebFetch", `{"Url":"https://a.example","url":"https://b.example"}`, "Fetch https://b.example"},
+		"path in capitals":          {"Write", `{"File_Path":"a.md","file_path":"x.sh","content":"1"}`, "Write x.sh 1 line · File_Path twice: a.md or x.sh"},
+		"url in capitals":           {"WebFetch", `{"Url":"https://a.example","url":"https://b.example"}`, "Fetch https://b.example Url twice: https://a.example or https://b.example"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Of(c.tool, json.RawMessage(c.arguments), cwd)

@@ -1,6 +1,7 @@
 package question
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode/utf16"
 
@@ -15,6 +16,7 @@ const (
 	maxViewEntries = 32
 	maxViewBytes   = 4 << 10 // of the texts in one list
 	maxReason      = 200     // of a reason, which can quote the call
+	maxSource      = 16 << 10
 )
 
 // viewOf returns the view of a call for the page.
@@ -57,6 +59,13 @@ func viewOf(c *call.Call) *schema.CallView {
 		v.Commands = nil
 	}
 	v.Omitted = b.omitted
+	switch {
+	case jsontext.Value(c.Arguments).IsValid(jsontext.AllowInvalidUTF8(true)) || !json.Valid(c.Arguments):
+	case len(c.Arguments) <= maxSource:
+		v.Source = string(c.Arguments)
+	default:
+		v.Unread = append(v.Unread, schema.CallUnread{Reason: "an argument is there twice, and the arguments are too long to show both"})
+	}
 	return v
 }
 

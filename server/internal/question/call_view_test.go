@@ -54,7 +54,14 @@ func TestCallView(t *testing.T) {
 			"equal names", "Bash", `{"command":"ls","command":"./evil.sh"}`,
 			`{"lines":[{"at":"/command","shell":"sh","text":"ls"},{"at":"/command","shell":"sh","text":"./evil.sh"}],` +
 				`"commands":[{"at":"/command","program":"ls"},{"at":"/command","program":"./evil.sh"}],` +
-				`"unread":[{"at":"/command","reason":"the argument command is there twice"}]}`,
+				`"unread":[{"at":"/command","reason":"the argument command is there twice"}],` +
+				`"source":"{\"command\":\"ls\",\"command\":\"./evil.sh\"}"}`,
+		},
+		{
+			"number twice", "pay", `{"to":{"n":1,"n":9007199254740993}}`, `{"source":"{\"to\":{\"n\":1,\"n\":9007199254740993}}"}`,
+		},
+		{
+			"half a character is no second name", "pay", `{"note":"\ud83d"}`, `{}`,
 		},
 		{
 			"redacted word", "Bash", `{"command":"PASSWORD=[redacted:password] ./deploy"}`,

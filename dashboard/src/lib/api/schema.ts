@@ -350,6 +350,11 @@ export interface CallView {
    * 4 KiB of text.
    */
   omitted?: number
+  /**
+   * Source is the arguments as the agent wrote them, if an object in them has a name twice: a JSON parser
+   * of a page keeps one of the two. Absent above 16 KiB; then Unread has a reason.
+   */
+  source?: string
 }
 
 /**

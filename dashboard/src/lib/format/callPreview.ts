@@ -89,7 +89,8 @@ export function callPreview(e: Event, view = e.humanInTheLoopStatus?.view): Call
     rest: [],
     cwd: context?.cwd ?? text(e.payload.cwd),
   }
-  const used = isObject(args) ? readArguments(preview, args) : new Set()
+  const source = view?.source
+  const used = isObject(args) && source === undefined ? readArguments(preview, args) : new Set()
   for (const { at = '', text: joined } of view?.lines ?? []) {
     const value = valueAt(args, at)
     const line = joined ?? text(value)
@@ -101,7 +102,9 @@ export function callPreview(e: Event, view = e.humanInTheLoopStatus?.view): Call
         parts: joined === undefined ? [wholePart(at, line)] : wordParts(line, value, at),
       })
   }
-  if (isObject(args))
+  // The parsed arguments lack a member that is there twice.
+  if (source !== undefined) preview.rest.push([requestText.call.source, source])
+  else if (isObject(args))
     preview.rest = Object.entries(args).filter(
       ([name, value]) => !used.has(name) && !isCommand(value, pointerOf(name), view),
     )

@@ -115,6 +115,7 @@ export const requestText = {
   },
 
   call: {
+    source: 'arguments',
     everyOccurrence: 'every occurrence',
     cell: (mode: string, cell: string) =>
       `${mode === 'replace' ? 'replaces the source of' : mode === 'delete' ? 'deletes' : 'inserts'} cell ${cell}`.trimEnd(),
