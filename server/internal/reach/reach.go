@@ -5,7 +5,6 @@ package reach
 import (
 	"context"
 	"crypto/x509"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -42,8 +41,8 @@ type Address struct {
 	mu        sync.Mutex // serializes changes and checks
 	current   atomic.Pointer[current]
 	candidate atomic.Pointer[string] // host of an address that is being checked before it is saved
-	setting   string                 // the stored address as applied; guarded by mu
-	changed   feed.Wakeup            // another hub has set an address, which is not checked yet
+	settings  *store.Settings[control.ReachSettings]
+	changed   feed.Wakeup // another hub has set an address, which is not checked yet
 }
 
 // current is the address as applied.
@@ -58,7 +57,9 @@ func Open(ctx context.Context, cfg Config) (*Address, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &Address{Config: cfg, checker: checker{cfg.Store, cfg.ProxyURL, cfg.Roots}, changed: feed.NewWakeup()}
-	return a, a.Reload(ctx)
+	var err error // Run checks the address when it starts
+	a.settings, err = store.OpenSettings(ctx, "the public address", cfg.Store.ReachSettings, cfg.Store.SetReachSettings, a.apply)
+	return a, err
 }
 
 // Reload reads the stored address again. A new one is checked by Run. See reload.Reloader.
@@ -73,23 +74,17 @@ func (a *Address) Reload(ctx context.Context) error {
 
 // read reads the stored address. It needs mu.
 func (a *Address) read(ctx context.Context) error {
-	settings, err := a.Store.ReachSettings(ctx)
-	if err != nil {
-		return fmt.Errorf("read the public address: %w", err)
-	}
-	switch {
-	case a.current.Load() == nil:
-		a.apply(settings.PublicURL) // Run checks it when it starts
-	case settings.PublicURL != a.setting:
-		a.apply(settings.PublicURL)
+	before := a.settings.Read()
+	err := a.settings.Reload(ctx)
+	if a.settings.Read() != before {
 		a.changed.Wake()
 	}
-	return nil
+	return err
 }
 
 // apply puts an address into effect, unchecked. It needs mu.
-func (a *Address) apply(address string) {
-	a.setting = address
+func (a *Address) apply(settings control.ReachSettings) {
+	address := settings.PublicURL
 	next := &current{Reach: control.Reach{PublicURL: strings.TrimSuffix(a.Local, "/"), State: control.ReachUnchecked, Machine: a.Machine}}
 	switch {
 	case a.Flag != "":
@@ -165,10 +160,9 @@ func (a *Address) Set(ctx context.Context, settings control.ReachSettings, by st
 			return invalid("was not saved. " + reason)
 		}
 	}
-	if err := a.Store.SetReachSettings(ctx, control.ReachSettings{PublicURL: address}, by); err != nil {
+	if err := a.settings.Set(ctx, control.ReachSettings{PublicURL: address}, by); err != nil {
 		return err
 	}
-	a.apply(address)
 	if isChecked {
 		a.setState("")
 	}

@@ -9,8 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
@@ -26,40 +24,24 @@ type People interface {
 
 // Settings are the stored defaults. Its methods are safe for concurrent use.
 type Settings struct {
-	store   store.Safety
-	people  People
-	mu      sync.Mutex // serializes changes
-	current atomic.Pointer[control.RequestDefaults]
+	*store.Settings[control.RequestDefaults]
+	people People
 }
 
 // Open reads the stored defaults.
 func Open(ctx context.Context, s store.Safety, people People) (*Settings, error) {
-	settings := &Settings{store: s, people: people}
-	return settings, settings.Reload(ctx)
-}
-
-// Reload reads the stored defaults again. See reload.Reloader.
-func (s *Settings) Reload(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stored, err := s.store.RequestDefaults(ctx)
-	if err != nil {
-		return fmt.Errorf("read the defaults of requests: %w", err)
-	}
-	s.apply(stored)
-	return nil
-}
-
-func (s *Settings) apply(d control.RequestDefaults) {
-	d.Defaults = append([]control.RequestDefault{}, d.Defaults...)
-	s.current.Store(&d)
+	stored, err := store.OpenSettings(ctx, "the defaults of requests", s.RequestDefaults, s.SetRequestDefaults,
+		func(control.RequestDefaults) {})
+	return &Settings{stored, people}, err
 }
 
 // Read returns the defaults.
-func (s *Settings) Read() control.RequestDefaults { return *s.current.Load() }
+func (s *Settings) Read() control.RequestDefaults {
+	return control.RequestDefaults{Defaults: append([]control.RequestDefault{}, s.Settings.Read().Defaults...)}
+}
 
 // HasAny implements question.Defaults.
-func (s *Settings) HasAny() bool { return len(s.current.Load().Defaults) > 0 }
+func (s *Settings) HasAny() bool { return len(s.Settings.Read().Defaults) > 0 }
 
 // Set replaces the defaults on behalf of a person. The recipients of an entry that is not stored yet must
 // exist and be able to answer.
@@ -67,36 +49,40 @@ func (s *Settings) Set(ctx context.Context, d control.RequestDefaults, by string
 	if err := d.Validate(); err != nil {
 		return err
 	}
-	stored := s.Read().Defaults
-	for i := range d.Defaults {
-		if slices.ContainsFunc(stored, func(e control.RequestDefault) bool { return reflect.DeepEqual(e, d.Defaults[i]) }) {
-			continue
+	return s.Change(ctx, by, func(stored *control.RequestDefaults) error {
+		for i := range d.Defaults {
+			isStored := func(e control.RequestDefault) bool { return reflect.DeepEqual(e, d.Defaults[i]) }
+			if slices.ContainsFunc(stored.Defaults, isStored) {
+				continue
+			}
+			if err := s.checkRecipients(i, &d.Defaults[i]); err != nil {
+				return err
+			}
 		}
-		names, err := s.people.ResolveRecipients(d.Defaults[i].Recipients)
-		var field *schema.FieldError
-		switch n := d.Defaults[i].RequiredApprovals; {
-		case errors.As(err, &field):
-			member := strings.TrimPrefix(field.Field, "humanInTheLoop.")
-			return &schema.FieldError{Field: fmt.Sprintf("defaults.%d.%s", i, member), Detail: field.Detail}
-		case err != nil:
-			return err
-		case names != nil && n > len(names):
-			return &schema.FieldError{Field: fmt.Sprintf("defaults.%d.requiredApprovals", i), Detail: fmt.Sprintf("is %d, but only %d of the recipients may vote", n, len(names))}
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.store.SetRequestDefaults(ctx, d, by); err != nil {
+		*stored = d
+		return nil
+	})
+}
+
+// checkRecipients checks that the recipients of entry i exist and that enough may vote.
+func (s *Settings) checkRecipients(i int, d *control.RequestDefault) error {
+	names, err := s.people.ResolveRecipients(d.Recipients)
+	var field *schema.FieldError
+	switch n := d.RequiredApprovals; {
+	case errors.As(err, &field):
+		member := strings.TrimPrefix(field.Field, "humanInTheLoop.")
+		return &schema.FieldError{Field: fmt.Sprintf("defaults.%d.%s", i, member), Detail: field.Detail}
+	case err == nil && names != nil && n > len(names):
+		return &schema.FieldError{Field: fmt.Sprintf("defaults.%d.requiredApprovals", i), Detail: fmt.Sprintf("is %d, but only %d of the recipients may vote", n, len(names))}
+	default:
 		return err
 	}
-	s.apply(d)
-	return nil
 }
 
 // of returns the defaults of a question of this kind about a call of this tool, class and risk.
 func (s *Settings) of(kind schema.Kind, tool string, class schema.Class, risk schema.Risk) (d control.RequestDefault) {
 	d.Kind, d.Risk = kindOf(kind, tool), levelOf(class, risk)
-	for _, entry := range s.current.Load().Defaults {
+	for _, entry := range s.Settings.Read().Defaults {
 		if entry.Kind != "" && entry.Kind != d.Kind || entry.Risk != "" && entry.Risk != d.Risk {
 			continue
 		}
