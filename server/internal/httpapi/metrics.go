@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/hookback/hookback/server/internal/httpapi/logmetrics"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/query"
@@ -21,7 +20,7 @@ import (
 // Metrics holds the hub's Prometheus metrics in a separate registry.
 type Metrics struct {
 	registry *prometheus.Registry
-	log      *logmetrics.Log
+	log      *logMetrics
 
 	requests    *prometheus.CounterVec   // by method, route and status
 	seconds     *prometheus.HistogramVec // by route
@@ -86,12 +85,12 @@ func NewMetrics() *Metrics {
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.seconds, m.streams, m.slowStreams, m.refusals, m.problems, m.commits, m.commitFailed, m.commitOps, m.commitSeconds,
 		m.pruned, m.prunedAt, m.retentionPaused, m.telemetryRecords)
-	m.log = logmetrics.New(m.registry)
+	m.log = newLogMetrics(m.registry)
 	return m
 }
 
 // Run counts what happens in the log until ctx ends.
-func (m *Metrics) Run(ctx context.Context, q *query.Service) error { return m.log.Run(ctx, q) }
+func (m *Metrics) Run(ctx context.Context, q *query.Service) error { return m.log.run(ctx, q) }
 
 // Committed counts a group commit. The storage engine calls it.
 func (m *Metrics) Committed(c store.Commit) {
@@ -142,7 +141,7 @@ func (m *Metrics) registerGauges(s *Server) {
 		Namespace: "hookback", Name: "connections", Help: "Open connections, streams included.",
 	}, func() float64 { return float64(s.conns.Count()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "hookback", Name: "connections_idle", Help: "Connections without a complete request.",
-	}, func() float64 { return float64(s.conns.IdleCount()) }), &logmetrics.Store{History: s.Store})
+	}, func() float64 { return float64(s.conns.IdleCount()) }), &storeMetrics{s.Store})
 	if s.Delivery != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "liveness_connections", Help: "Connections held to agents that wait for an answer.",
@@ -157,7 +156,7 @@ func (m *Metrics) registerGauges(s *Server) {
 		}
 	}
 	if s.Traces != nil {
-		m.registry.MustRegister(&logmetrics.Traces{Follower: s.Traces})
+		m.registry.MustRegister(&traceMetrics{s.Traces})
 	}
 	for class, name := range middleware.PlaceClassNames {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -1,4 +1,4 @@
-package logmetrics
+package httpapi
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 func TestLog_MeasuresEachStepOnce(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	open := newOpenQuestions(New(registry))
+	open := newOpenQuestions(newLogMetrics(registry))
 	change := func(id schema.EventID, st schema.Status, ended bool) {
 		data, err := json.Marshal(schema.StatusChange{ID: id, HumanInTheLoopStatus: st})
 		require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestLog_MeasuresEachStepOnce(t *testing.T) {
 // Answers that no agent ever takes do not end the measurement of later ones.
 func TestLog_MeasuresAfterManyUndelivered(t *testing.T) {
 	t.Parallel()
-	open := newOpenQuestions(New(prometheus.NewRegistry()))
+	open := newOpenQuestions(newLogMetrics(prometheus.NewRegistry()))
 	for id := range schema.EventID(maxOpenQuestions + 1) {
 		open.start(id)
 	}
@@ -68,7 +68,7 @@ func TestLog_MeasuresAfterManyUndelivered(t *testing.T) {
 func TestLog_LeavesForeignRowsToTheirHub(t *testing.T) {
 	t.Parallel()
 	registry, log := prometheus.NewRegistry(), feed.New(0, 16, 1<<20)
-	metrics := New(registry)
+	metrics := newLogMetrics(registry)
 	answer, err := json.Marshal(schema.StatusChange{
 		ID:                   1,
 		HumanInTheLoopStatus: schema.Status{Status: schema.Responded, Outcome: schema.Approve, Source: schema.ByHuman},

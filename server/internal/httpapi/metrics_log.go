@@ -1,5 +1,4 @@
-// Package logmetrics has the metrics of the log, of its followers and of the bus, for /metrics.
-package logmetrics
+package httpapi
 
 import (
 	"context"
@@ -13,8 +12,8 @@ import (
 	"github.com/hookback/hookback/server/internal/query"
 )
 
-// Log holds the metrics of the log.
-type Log struct {
+// logMetrics holds the metrics of the log.
+type logMetrics struct {
 	events          prometheus.Counter
 	questions       *prometheus.CounterVec   // by outcome
 	deliveries      *prometheus.CounterVec   // by delivery state
@@ -22,12 +21,12 @@ type Log struct {
 	deliverySeconds prometheus.Histogram
 }
 
-// New returns the metrics at zero, registered.
-func New(registry prometheus.Registerer) *Log {
+// newLogMetrics returns the metrics at zero, registered.
+func newLogMetrics(registry prometheus.Registerer) *logMetrics {
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "hookback", Name: name, Help: help}, labels)
 	}
-	m := &Log{
+	m := &logMetrics{
 		events:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: "hookback", Name: "events_total", Help: "Events stored since startup."}),
 		questions:  counters("questions_total", "Questions settled since startup.", "outcome"),
 		deliveries: counters("deliveries_total", "Delivery state changes since startup.", "state"),
@@ -44,15 +43,15 @@ func New(registry prometheus.Registerer) *Log {
 	return m
 }
 
-// Run counts stored events, question outcomes and delivery states, and measures the times between
+// run counts stored events, question outcomes and delivery states, and measures the times between
 // them, until ctx ends. Each hub counts only its own commits. It follows the log like a stream client, so no other component has to count.
-func (m *Log) Run(ctx context.Context, q *query.Service) error {
+func (m *logMetrics) run(ctx context.Context, q *query.Service) error {
 	return m.follow(ctx, q, q.Hello().Seq)
 }
 
-// follow is Run from a position of the log on.
-func (m *Log) follow(ctx context.Context, q *query.Service, seq int64) error {
-	open, elsewhere := newOpenQuestions(m), New(prometheus.NewRegistry())
+// follow is run from a position of the log on.
+func (m *logMetrics) follow(ctx context.Context, q *query.Service, seq int64) error {
+	open, elsewhere := newOpenQuestions(m), newLogMetrics(prometheus.NewRegistry())
 	for ctx.Err() == nil {
 		frames, more, err := q.FramesAfter(ctx, seq)
 		if err != nil { // too far behind: accept a gap in the counters
@@ -90,11 +89,11 @@ const maxOpenQuestions = 20_000
 // openQuestions measures how long questions wait for their answers, and answers for their agents. A
 // question or answer from before the hub's start is not measured.
 type openQuestions struct {
-	metrics *Log
+	metrics *logMetrics
 	since   map[schema.EventID]time.Time // when it was asked; once it is settled, when it was
 }
 
-func newOpenQuestions(m *Log) *openQuestions {
+func newOpenQuestions(m *logMetrics) *openQuestions {
 	return &openQuestions{metrics: m, since: map[schema.EventID]time.Time{}}
 }
 

@@ -1,4 +1,4 @@
-package logmetrics
+package httpapi
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestBus_CountsRings(t *testing.T) {
 	t.Parallel()
 	hubs := &store.HubStats{IsBusUp: true, Bus: bus.Stats{Sent: 3, Received: 2}}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(&Store{History: fakeHistory{hubs: hubs}})
+	registry.MustRegister(&storeMetrics{fakeHistory{hubs: hubs}})
 	metrics := func() map[string]float64 {
 		families, err := registry.Gather()
 		require.NoError(t, err)
