@@ -17,7 +17,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
-	"github.com/hookback/hookback/schema/inbox"
+	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/schema/sign"
 )
 
@@ -26,30 +26,22 @@ const (
 	defs       = "#/$defs/"
 )
 
-// messages are the root types. The definitions include all types that they refer to.
-var messages = []any{
-	schema.RPC{}, schema.Event{}, schema.Response{}, schema.Cancel{}, schema.Answer{}, schema.Ack{},
-	schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.FilterOptions{},
-	schema.BatchResult{}, schema.Health{}, schema.Problem{},
-	schema.Approvals{}, schema.ViewingMessage{}, schema.Presence{}, history.SearchResult{}, history.QuestionContext{},
-	history.SessionPage{}, history.SessionDetail{}, history.SessionFiles{}, history.ImportedSession{},
-	history.Overview{}, history.SpendReport{}, history.NowReport{}, history.RiskyCalls{}, history.PolicyLine{},
-	schema.OTLPResponse{},
-	history.PolicyList{}, history.ReplayDraft{}, history.Replay{}, history.AutomaticPage{}, control.PolicyReport{},
-	schema.Control{}, schema.Extend{}, schema.Me{}, schema.Person{}, schema.SignIn{}, schema.Token{}, schema.Rule{}, schema.RuleDraft{}, schema.RulePreview{},
-	sign.LedgerEntry{}, sign.Receipt{}, sign.Statement{}, sign.HubKey{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
-	inbox.HitlRequest{}, inbox.HitlPage{}, inbox.HitlVote{}, inbox.HitlCancel{}, inbox.HitlStats{},
-	inbox.Approval{}, inbox.ApproveCall{}, inbox.RejectCall{}, inbox.AgentApproval{},
-	schema.Channel{}, schema.ChannelDraft{}, schema.ChannelTestResult{}, schema.ChatAccounts{}, schema.ChatCode{}, schema.NotificationSettings{},
-	schema.CallReport{}, control.Message{}, control.MessageDraft{}, control.MessagesChanged{}, control.WaitStatus{},
-	control.Freeze{}, control.FreezeDraft{}, control.FreezeList{}, schema.TestRequest{}, control.TestTicket{},
-	control.TestDenial{}, control.Safety{}, control.SafetySettings{}, control.RequestDefaults{}, control.Reach{},
-	control.ReachSettings{}, control.PairingCode{},
-	control.Claim{}, control.ClaimDraft{}, control.ClaimList{}, control.Alert{}, control.AlertList{},
-	control.AlertRule{}, control.AlertRuleList{}, control.GateFacts{}, control.MachineReport{}, control.CoverageList{}, control.Share{}, control.ShareDraft{}, control.SharedSession{},
-	schema.PushKey{}, schema.PushSubscription{}, schema.PushMessage{}, schema.Link{}, schema.LinkPreview{}, schema.LinkVote{},
-	schema.SignInRequest{}, schema.SignInResult{}, schema.LockState{}, schema.PersonDraft{}, schema.TokenDraft{},
-	schema.Passkey{}, schema.PasskeyDraft{}, schema.PasskeyOptions{}, schema.ChallengeRequest{}, schema.CredentialAction{}, schema.Confirmation{},
+// messages returns the root types: the bodies of the routes, and the messages that are none. The definitions
+// include all types that they refer to.
+func messages() []any {
+	all := []any{
+		schema.Ack{}, schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.Problem{}, schema.ViewingMessage{}, schema.Presence{},
+		schema.Control{}, schema.PushMessage{}, sign.Statement{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
+		history.ImportedSession{}, control.PolicyReport{}, control.MessagesChanged{}, control.GateFacts{},
+	}
+	for i := range routes.All {
+		for _, body := range []any{routes.All[i].Request, routes.All[i].Response} {
+			if body != nil {
+				all = append(all, body)
+			}
+		}
+	}
+	return all
 }
 
 // frameData is the type of a frame's data, by frame type.
@@ -94,7 +86,7 @@ func reflectContract(root string) (*contract, error) {
 		return nil, err
 	}
 	c := &contract{defs: jsonschema.Definitions{}}
-	for _, message := range messages {
+	for _, message := range messages() {
 		for name, def := range r.Reflect(message).Definitions {
 			c.defs[name] = def
 		}

@@ -143,10 +143,10 @@ func (s *Server) setNotificationSettings(r *request, settings schema.Notificatio
 // who signed out can still unsubscribe. The response has the settings of a signed-in person.
 func (s *Server) unsubscribe(r *request, browser schema.PushSubscription) (schema.NotificationSettings, error) {
 	err := s.Notifier.Store.RemovePushSubscription(r, browser.Endpoint)
-	if err == nil && s.Hub.People.Check(schema.AccessOwn, r.by.Identity) != nil {
-		return schema.NotificationSettings{}, nil
+	if err != nil || s.Hub.People.Check(schema.AccessOwn, r.by.Identity) != nil {
+		return schema.NotificationSettings{}, err
 	}
-	return s.notificationSettings(r, err)
+	return s.notificationSettings(r, nil)
 }
 
 func (s *Server) openLink(r *request, id schema.EventID, link schema.Link) ([]byte, error) {
