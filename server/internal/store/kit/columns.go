@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
-// TimeColumn scans a time in Unix milliseconds; 0: the zero time.
+// TimeColumn stores a time in Unix milliseconds; 0: the zero time.
 type TimeColumn struct{ dest *time.Time }
 
-// ScanTime returns the column that scans into dest.
+// ScanTime returns the column of a time to store, or to scan into.
 func ScanTime(dest *time.Time) TimeColumn { return TimeColumn{dest} }
+
+// Value implements driver.Valuer.
+func (c TimeColumn) Value() (driver.Value, error) { return Millis(*c.dest), nil }
 
 // Scan implements sql.Scanner.
 func (c TimeColumn) Scan(value any) error {
@@ -23,25 +26,37 @@ func (c TimeColumn) Scan(value any) error {
 	return nil
 }
 
-// JSONColumn stores a value as JSON text, and scans it into a pointer.
-type JSONColumn struct{ value any }
+// JSONColumn stores a value as JSON, and scans it into a pointer.
+type JSONColumn struct {
+	value  any
+	asText bool
+}
 
-// JSON returns the column of a value, or of a pointer to scan into.
-func JSON(value any) JSONColumn { return JSONColumn{value} }
+// JSON returns the text column of a value, or of a pointer to scan into.
+func JSON(value any) JSONColumn { return JSONColumn{value, true} }
+
+// JSONBytes is JSON for a column of bytes.
+func JSONBytes(value any) JSONColumn { return JSONColumn{value, false} }
 
 // Value implements driver.Valuer.
 func (c JSONColumn) Value() (driver.Value, error) {
 	text, err := json.Marshal(c.value)
-	return string(text), err
+	if c.asText {
+		return string(text), err
+	}
+	return text, err
 }
 
 // Scan implements sql.Scanner.
 func (c JSONColumn) Scan(value any) error {
-	text, ok := value.(string)
-	if !ok {
+	switch text := value.(type) {
+	case string:
+		return json.Unmarshal([]byte(text), c.value)
+	case []byte:
+		return json.Unmarshal(text, c.value)
+	default:
 		return fmt.Errorf("JSON is stored as %T", value)
 	}
-	return json.Unmarshal([]byte(text), c.value)
 }
 
 // Millis returns t in Unix milliseconds, and 0 for the zero time.

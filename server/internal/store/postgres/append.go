@@ -55,7 +55,7 @@ func (s *engine) startAppend(d *store.EventDraft) *pendingAppend {
 		a.err = fmt.Errorf("parse the UID of a draft: %w", err)
 		return a
 	}
-	takes := d.Directive != nil && s.hasOutstanding(&d.Event)
+	takes := d.Directive != nil && s.HasOutstanding(&d.Event)
 	a.op.key, a.op.bytes = kit.HashKey(d.IdempotencyKey), len(d.Envelope)+len(d.Payload)+len(d.Transcript)
 	a.op.run = func(t *tx) (err error) {
 		a.receipt, err = t.append(d, uid, a.op.key, takes)
@@ -122,13 +122,13 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) 
 	if err := t.groups().Join(e.ID, leader); err != nil {
 		return store.Receipt{}, err
 	}
-	if err := t.messages().Advance(&e, d.Messages); err != nil {
+	if err := t.AdvanceMessages(&e, d.Messages); err != nil {
 		return store.Receipt{}, err
 	}
 	receipt := store.Receipt{Event: &e}
 	if takes {
 		var err error
-		if receipt.Directive, err = t.directive(&e, d.Directive); err != nil {
+		if receipt.Directive, err = t.Directive(&e, d.Directive); err != nil {
 			return store.Receipt{}, err
 		}
 	}
@@ -140,7 +140,7 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 	r := store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true}
 	err := t.replayIdempotent(seq, d.NewQuestion)
 	if err == nil {
-		r.Directive, err = t.repeatedDirective(seq, d)
+		r.Directive, err = t.RepeatedDirective(seq, d)
 	}
 	return r, err
 }
@@ -161,7 +161,7 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
 	if err != nil {
 		return err
 	}
-	if err := t.insertAppeal(e, q.Appeal); err != nil {
+	if err := t.InsertAppeal(e, q.Appeal); err != nil {
 		return err
 	}
 	waiter, err := kit.WaiterOf(e.Status)

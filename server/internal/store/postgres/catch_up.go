@@ -18,7 +18,7 @@ const queryCounters = `SELECT s.commits, s.mark, s.state, s.policy, s.head, s.pr
 
 func scanCounters(row pgx.Row) (c counters, err error) {
 	err = row.Scan(&c.commits, &c.mark, &c.state, &c.policy, &c.head, &c.pruned, &c.events, &c.bytes, &c.received, &c.decided,
-		&c.chainEnd.N, &c.chainEnd.Hash, &c.signedHead)
+		&c.chain.N, &c.chain.Hash, &c.chain.Signed)
 	return c, err
 }
 
@@ -109,7 +109,7 @@ func (w *writer) catchUp(ctx context.Context, c *counters, changed []kit.Pending
 		s.pending.Commit(changed)
 	}
 	if c.state != before.state {
-		if err := s.loadDirectives(ctx, w); err != nil {
+		if err := s.Load(w.read(ctx), s.clock()); err != nil {
 			return err
 		}
 		w.segmentNames.clear() // retention may have removed names

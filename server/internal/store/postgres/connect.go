@@ -227,7 +227,7 @@ func (w *writer) connect(ctx context.Context) error {
 		err = w.requireSameLog(ctx, &stored)
 	}
 	if err == nil {
-		err = w.store.openEpochs(ctx, w.conn, stored.head)
+		err = w.store.openEpochs(ctx, w, stored.head)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errConnectionLost, err)

@@ -356,7 +356,7 @@ func (c *copier) setCounters(ctx context.Context) error {
 // checkEnds compares the ends of the log and of the audit log.
 func (c *copier) checkEnds(ctx context.Context) error {
 	stored, err := scanCounters(c.conn.QueryRow(ctx, queryCounters, sign.FirstPrev))
-	end := stored.chainEnd
+	end := stored.chain
 	switch {
 	case err != nil:
 		return err

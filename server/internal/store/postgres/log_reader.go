@@ -118,3 +118,10 @@ func (s *engine) loadEndedEvents(ctx context.Context, rows []store.LogRow) error
 	}
 	return nil
 }
+
+func (s *engine) TraceEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, seq, err
+	}
+	return s.readEntries(ctx, seq, limit)
+}

@@ -16,7 +16,6 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
@@ -48,36 +47,28 @@ type Config struct {
 // engine implements store.Store. Its exported methods are documented there.
 type engine struct {
 	tables.Tables
-	kit.Freezes
 
-	hubID    string
-	schema   int64                       // version
-	wasFirst bool                        // no other hub had the database open
-	epochs   atomic.Pointer[[]kit.Epoch] // the current one is the last
-	identity *identity.Key
-	clock    func() time.Time
-	readers  readers
-	writer   *writer
-	health   *health
-	pending  kit.PendingQuestions[string]
-	grants   kit.OpenGrants
-	messages kit.ItemCounts // messages that are not handed over
-	// openMessages are messages that are not handed over, or not acted on.
-	openMessages kit.ItemCounts
-	commits      atomic.Int64 // of the state in memory
-	head         atomic.Int64
-	pruned       atomic.Int64
-	events       atomic.Int64 // number of stored events
-	bytes        atomic.Int64 // size of their envelopes and payloads
-	decided      atomic.Int64 // number of decided questions
-	tail         kit.LogTail
-	texts        kit.SessionTexts
-	projected    kit.LagMeter // of the projector
-	indexed      kit.LagMeter // of the indexer, in full blocks
-	indexerWake  feed.Wakeup  // wakes the indexer when it has work
-	pruning      atomic.Int32 // runs of Prune in progress
-	log          *slog.Logger
-	close        func() error
+	schema      int64 // version
+	wasFirst    bool  // no other hub had the database open
+	clock       func() time.Time
+	readers     readers
+	writer      *writer
+	health      *health
+	pending     kit.PendingQuestions[string]
+	commits     atomic.Int64 // of the state in memory
+	head        atomic.Int64
+	pruned      atomic.Int64
+	events      atomic.Int64 // number of stored events
+	bytes       atomic.Int64 // size of their envelopes and payloads
+	decided     atomic.Int64 // number of decided questions
+	tail        kit.LogTail
+	texts       kit.SessionTexts
+	projected   kit.LagMeter // of the projector
+	indexed     kit.LagMeter // of the indexer, in full blocks
+	indexerWake feed.Wakeup  // wakes the indexer when it has work
+	pruning     atomic.Int32 // runs of Prune in progress
+	log         *slog.Logger
+	close       func() error
 
 	// The fields below are about the other hubs of the database.
 
@@ -109,7 +100,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &engine{log: cfg.Log, health: newHealth(cfg.Log), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, indexerWake: feed.NewWakeup()}
-	s.Tables = tables.Tables{Engine: tableEngine{s}}
+	s.Engine = tableEngine{s}
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}
@@ -192,7 +183,7 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	if err := s.clearAfterOthers(ctx, w, cfg); err != nil {
 		return err
 	}
-	if err := w.conn.QueryRow(ctx, `SELECT id FROM hub`).Scan(&s.hubID); err != nil {
+	if err := w.conn.QueryRow(ctx, `SELECT id FROM hub`).Scan(&s.ID); err != nil {
 		return err
 	}
 	c, err := w.readCounters(ctx)
@@ -203,10 +194,10 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	if err := s.loadPending(ctx, w); err != nil {
 		return err
 	}
-	if err := s.loadDirectives(ctx, w); err != nil {
+	if err := s.Load(w.read(ctx), s.clock()); err != nil {
 		return err
 	}
-	if err := s.openEpochs(ctx, w.conn, c.head); err != nil {
+	if err := s.openEpochs(ctx, w, c.head); err != nil {
 		return err
 	}
 	s.setCounters(&c)
@@ -253,8 +244,6 @@ func (s *engine) SetPublish(publish func([]store.LogRow)) {
 	defer s.publisher.mu.Unlock()
 	s.publisher.publish = publish
 }
-
-func (s *engine) HubID() string { return s.hubID }
 
 func (s *engine) Schema() int64 { return s.schema }
 

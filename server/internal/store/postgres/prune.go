@@ -94,7 +94,7 @@ func (r *pruneRun) pruneEventsUntil(ctx context.Context, end int64, goesOn func(
 		if err != nil || len(pruned) == 0 {
 			return 0, err
 		}
-		t.afterCommit(func() {
+		t.AfterCommit(func() {
 			from = pruned[len(pruned)-1].seq + 1
 			r.result.Events += int64(len(pruned))
 		})
@@ -127,7 +127,7 @@ func (r *pruneRun) pruneImports(ctx context.Context) error {
 		if err != nil {
 			return 0, err
 		}
-		t.afterCommit(func() {
+		t.AfterCommit(func() {
 			last = newest
 			r.result.Events += int64(len(pruned))
 		})
@@ -252,7 +252,7 @@ func (r *pruneRun) pruneQuestions(ctx context.Context) error {
 		if err != nil || len(pruned) == 0 {
 			return 0, err
 		}
-		t.afterCommit(func() { from = pruned[len(pruned)-1].seq + 1 })
+		t.AfterCommit(func() { from = pruned[len(pruned)-1].seq + 1 })
 		return len(pruned), r.removeQuestions(t, pruned)
 	})
 }
@@ -285,7 +285,7 @@ func (r *pruneRun) removeQuestions(t *tx, pruned []prunedEvent) error {
 			return err
 		}
 	}
-	t.afterCommit(func() {
+	t.AfterCommit(func() {
 		r.result.Questions += int64(len(pruned))
 		r.result.Changes += changes
 	})
@@ -330,7 +330,7 @@ func (r *pruneRun) pruneTestSegment(ctx context.Context, from, end int64) error 
 		if err != nil {
 			return 0, err
 		}
-		t.afterCommit(func() { r.result.Events += int64(len(events)) })
+		t.AfterCommit(func() { r.result.Events += int64(len(events)) })
 		questions, err := t.selectPrunable(queryPrunableTestQuestions, from, end, schema.TestApp, r.batch)
 		if err == nil {
 			err = r.removeQuestions(t, questions)
@@ -339,15 +339,12 @@ func (r *pruneRun) pruneTestSegment(ctx context.Context, from, end int64) error 
 	})
 }
 
-// queryPrunableMessages does not select the newest message, so that no id is used twice.
-const queryPrunableMessages = messageColumns + ` WHERE id < (SELECT max(id) FROM messages) AND sent_at < $1 AND state <> 'saved' ORDER BY id LIMIT $2`
-
 // pruneMessages removes messages that wait no more. They are as old as the events next to them.
 func (r *pruneRun) pruneMessages(ctx context.Context) error {
 	if r.EventsBefore.IsZero() {
 		return nil
 	}
-	return r.repeat(ctx, func(t *tx) (int, error) { return t.pruneMessages(kit.Millis(r.EventsBefore), r.batch) })
+	return r.repeat(ctx, func(t *tx) (int, error) { return t.PruneMessages(kit.Millis(r.EventsBefore), r.batch) })
 }
 
 // pruneProjections removes aggregates from before the given time.

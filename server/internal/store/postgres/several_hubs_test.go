@@ -129,13 +129,13 @@ func TestHubs_ShareOneAuditLog(t *testing.T) {
 	for _, s := range []*testStore{a, b} {
 		for range 60 {
 			wg.Go(func() {
-				require.NoError(t, s.AppendLedger(t.Context(), store.LedgerRecord{Action: "test", Actor: "ann"}))
+				require.NoError(t, s.Store.AppendLedger(t.Context(), store.LedgerRecord{Action: "test", Actor: "ann"}))
 			})
 		}
 	}
 	wg.Wait()
 	requireChain(t, b.Store)
-	entries, err := b.Ledger(t.Context(), store.LedgerPage{Limit: 1000})
+	entries, err := b.Store.Ledger(t.Context(), store.LedgerPage{Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, entries, 120)
 }
@@ -195,17 +195,17 @@ func TestHubs_GroupDuplicates(t *testing.T) {
 func TestHubs_HandOverMessagesOfOtherHub(t *testing.T) {
 	t.Parallel()
 	a, b := newHubs(t)
-	m, isNew, err := a.CreateMessage(t.Context(), store.MessageDraft{
+	m, isNew, err := a.Store.CreateMessage(t.Context(), store.MessageDraft{
 		MessageDraft: control.MessageDraft{SourceApp: "app", SessionID: "s", Text: "stop"}, From: "ann", SentAt: a.Clock.Now(), Key: "1",
 	})
 	require.NoError(t, err)
 	require.True(t, isNew)
 	key := store.SessionKey{App: m.SourceApp, Session: m.SessionID}
-	require.Eventually(t, func() bool { return b.HasWaitingMessages(key) }, time.Minute, time.Millisecond)
-	_, err = b.WithdrawMessage(t.Context(), m.ID, "ann")
+	require.Eventually(t, func() bool { return b.Store.HasWaitingMessages(key) }, time.Minute, time.Millisecond)
+	_, err = b.Store.WithdrawMessage(t.Context(), m.ID, "ann")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return !a.HasWaitingMessages(key) }, time.Minute, time.Millisecond)
-	_, err = a.WithdrawMessage(t.Context(), m.ID, "ann")
+	require.Eventually(t, func() bool { return !a.Store.HasWaitingMessages(key) }, time.Minute, time.Millisecond)
+	_, err = a.Store.WithdrawMessage(t.Context(), m.ID, "ann")
 	require.ErrorIs(t, err, schema.ErrHandedOver)
 }
 
@@ -223,7 +223,7 @@ func TestApply_RefusesDecisionBeforeReload(t *testing.T) {
 	})
 	id := b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID
 	c := conformance.AnswerChange(b.MustQuestion(t, id))
-	_, err := a.ChangePeople(t.Context(), &store.PeopleChange{People: store.People{Persons: []store.Person{{Name: "ann", Role: schema.Admin}}}})
+	_, err := a.Store.ChangePeople(t.Context(), &store.PeopleChange{People: store.People{Persons: []store.Person{{Name: "ann", Role: schema.Admin}}}})
 	require.NoError(t, err)
 	c.Authority = store.OfCaller
 	require.ErrorIs(t, b.Apply(t.Context(), c), store.ErrPolicyChanged)
@@ -268,7 +268,7 @@ func TestOpen_SecondHubChangesNoRow(t *testing.T) {
 	cfg.Name = "b:2"
 	b := newTestStore(t, cfg)
 	require.Equal(t, before, dump(t, dsn, "hubs", "leases"))
-	require.Equal(t, a.Epoch(), b.Epoch())
+	require.Equal(t, a.Store.Epoch(), b.Store.Epoch())
 	require.True(t, a.WasFirst())
 	require.False(t, b.WasFirst())
 	require.Eventually(t, func() bool { return len(a.Members()) == 2 && len(b.Members()) == 2 }, time.Minute, time.Millisecond)

@@ -2,12 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -57,12 +55,19 @@ func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) erro
 // Head implements tables.Tx.
 func (t *tx) Head() int64 { return t.counters.head }
 
+// Chain implements tables.Tx.
+func (t *tx) Chain() *tables.Chain { return &t.counters.chain }
+
+// AfterCommit implements tables.Tx. f changes the state in memory, which the other hubs read again then.
+func (t *tx) AfterCommit(f func()) { t.committed = append(t.committed, f) }
+
+// read returns the queries of the writer's connection.
+func (w *writer) read(ctx context.Context) tables.Query {
+	return func(each func(tables.Rows) error, query string, args ...any) error {
+		rows, err := w.conn.Query(ctx, query, args...)
+		return eachRow(rows, err, func(rows pgx.Rows) error { return each(rows) })
+	}
+}
+
 // Now implements tables.Tx.
 func (t *tx) Now() time.Time { return t.now }
-
-func notFound(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return schema.ErrNotFound
-	}
-	return err
-}

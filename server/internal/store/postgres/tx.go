@@ -37,8 +37,6 @@ type tx struct {
 	// were read, the keys of earlier events.
 	keys     map[string]int64
 	versions map[schema.EventID]int64 // of the questions that this group changed
-	// changesFreezes is set if this group made or lifted a freeze: the ones in memory are older.
-	changesFreezes bool
 	// changesPolicy is set if this group changed accounts, rules or settings, which hubs keep in memory above the store.
 	changesPolicy bool
 }
@@ -239,7 +237,3 @@ func (t *tx) nextSeq() int64 {
 	t.counters.head++
 	return t.counters.head
 }
-
-// afterCommit runs f when this transaction is committed, on the writer's goroutine. f changes the state
-// in memory, which the other hubs read again then.
-func (t *tx) afterCommit(f func()) { t.committed = append(t.committed, f) }

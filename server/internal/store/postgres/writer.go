@@ -16,7 +16,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -57,8 +56,7 @@ type counters struct {
 	commits, mark, state, policy          int64 // see the table streams
 	head, pruned, events, bytes, received int64
 	decided                               int64        // number of decided questions
-	chainEnd                              kit.ChainEnd // end of the audit log's hash chain
-	signedHead                            int64        // newest entry of the audit log with a signed head
+	chain                                 tables.Chain // end of the audit log
 }
 
 // op is one write. run executes on the writer's goroutine, possibly several times, because the
@@ -96,21 +94,6 @@ func (w *writer) do(ctx context.Context, o *op) error {
 // exec executes one statement.
 func (w *writer) exec(ctx context.Context, query string, args ...any) error {
 	return w.do(ctx, &op{run: func(t *tx) error { return t.exec(query, args...) }})
-}
-
-// changePolicy is do for a change of accounts, rules or settings, which hubs keep in memory above the store.
-func (w *writer) changePolicy(ctx context.Context, o *op) error {
-	run := o.run
-	o.run = func(t *tx) error {
-		t.changesPolicy = true
-		return run(t)
-	}
-	return w.do(ctx, o)
-}
-
-// execPolicy is exec for such a change.
-func (w *writer) execPolicy(ctx context.Context, query string, args ...any) error {
-	return w.changePolicy(ctx, &op{run: func(t *tx) error { return t.exec(query, args...) }})
 }
 
 func (w *writer) wait(ctx context.Context, o *op) error {

@@ -24,6 +24,10 @@ func freezeFields(f *control.Freeze) []any {
 	return []any{&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.Rule, &f.CostUSD, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt}
 }
 
+func (s *engine) ActiveFreezes() []control.Freeze { return s.Freezes.ActiveFreezes() }
+
+func (s *engine) FreezeOf(app, session string) *control.Freeze { return s.Freezes.FreezeOf(app, session) }
+
 func (s *engine) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
 	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) error {
 		stored, created = f, false

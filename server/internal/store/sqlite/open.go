@@ -142,7 +142,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts},
 		health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log,
 	}
-	s.Tables = tables.Tables{Engine: tableEngine{s}}
+	s.Engine = tableEngine{s}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())

@@ -58,6 +58,9 @@ func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) erro
 	return eachRow(rows, err, func(rows *sql.Rows) error { return each(rows) })
 }
 
+// Chain implements tables.Tx, for tables that this engine does not use yet.
+func (t *tx) Chain() *tables.Chain { return &tables.Chain{} }
+
 // Head implements tables.Tx.
 func (t *tx) Head() int64 { return t.counters.head }
 

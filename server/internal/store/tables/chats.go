@@ -7,18 +7,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-const (
-	chatAccountColumns = `SELECT kind, account, label, person, linked_at FROM chat_accounts `
-	chatMessageColumns = `SELECT channel, chat, message, notice, question, revision FROM chat_messages `
-)
-
-func chatAccountFields(a *store.ChatAccount) []any {
+var chatAccounts = newTable("chat_accounts", "kind, account", "kind, account, label, person, linked_at", func(a *store.ChatAccount) []any {
 	return []any{&a.Kind, &a.Account, &a.Label, &a.Person, kit.ScanTime(&a.LinkedAt)}
-}
+})
 
-func chatMessageFields(m *store.ChatMessage) []any {
-	return []any{&m.Channel, &m.Chat, &m.Message, &m.Notice, &m.Question, &m.Revision}
-}
+var chatMessages = newTable("chat_messages", "channel, chat, message", "channel, chat, message, notice, question, revision",
+	func(m *store.ChatMessage) []any {
+		return []any{&m.Channel, &m.Chat, &m.Message, &m.Notice, &m.Question, &m.Revision}
+	})
 
 func (t *Tables) ChatOffset(ctx context.Context, channel int64) (offset int64, err error) {
 	_, err = t.ReadOne(ctx, []any{&offset}, `SELECT position FROM chat_offsets WHERE channel = $1`, channel)
@@ -32,27 +28,26 @@ func (t *Tables) SetChatOffset(ctx context.Context, channel, offset int64) error
 
 func (t *Tables) LinkChatAccount(ctx context.Context, a store.ChatAccount) error {
 	return t.Write(ctx, Essential|Policy, func(w *Work) error {
-		if err := w.Exec(`INSERT INTO chat_accounts (kind, account, label, person, linked_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (kind, account) DO UPDATE SET label = excluded.label, person = excluded.person, linked_at = excluded.linked_at`,
-			a.Kind, a.Account, a.Label, a.Person, kit.Millis(w.Now())); err != nil {
+		a.LinkedAt = w.Now()
+		if err := chatAccounts.upsert(w, &a); err != nil {
 			return err
 		}
-		linked := kit.ChatAccountData{Kind: a.Kind, Account: a.Account, Label: a.Label, Person: a.Person}
+		linked := chatAccountData{Kind: a.Kind, Account: a.Account, Label: a.Label, Person: a.Person}
 		return w.AppendLedger(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: linked})
 	})
 }
 
 func (t *Tables) ChatAccount(ctx context.Context, kind, account string) (store.ChatAccount, error) {
-	return one(ctx, t.Engine, chatAccountFields, chatAccountColumns+`WHERE kind = $1 AND account = $2`, kind, account)
+	return chatAccounts.one(ctx, t, `WHERE kind = $1 AND account = $2`, kind, account)
 }
 
 func (t *Tables) ChatAccounts(ctx context.Context, person string) ([]store.ChatAccount, error) {
-	return list(ctx, t.Engine, chatAccountFields, chatAccountColumns+`WHERE person = $1 ORDER BY person, kind, account`, person)
+	return chatAccounts.list(ctx, t, `WHERE person = $1 ORDER BY person, kind, account`, person)
 }
 
 func (t *Tables) UnlinkChatAccount(ctx context.Context, kind, account, person string) error {
 	return t.Write(ctx, Essential|Policy, func(w *Work) error {
-		removed := kit.ChatAccountData{Kind: kind, Account: account, Person: person}
+		removed := chatAccountData{Kind: kind, Account: account, Person: person}
 		found, err := w.Get([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE kind = $1 AND account = $2 AND person = $3 RETURNING label`,
 			kind, account, person)
 		if err := orNotFound(found, err); err != nil {
@@ -68,12 +63,11 @@ func (t *Tables) AddChatMessage(ctx context.Context, m store.ChatMessage) error 
 }
 
 func (t *Tables) ChatMessage(ctx context.Context, channel int64, chat, message string) (store.ChatMessage, error) {
-	return one(ctx, t.Engine, chatMessageFields, chatMessageColumns+`WHERE channel = $1 AND chat = $2 AND message = $3`,
-		channel, chat, message)
+	return chatMessages.one(ctx, t, `WHERE channel = $1 AND chat = $2 AND message = $3`, channel, chat, message)
 }
 
 func (t *Tables) MessagesToSettle(ctx context.Context, channel int64, n int) ([]store.ChatMessage, error) {
-	return list(ctx, t.Engine, chatMessageFields, chatMessageColumns+`WHERE channel = $1 AND NOT settled
+	return chatMessages.list(ctx, t, `WHERE channel = $1 AND NOT settled
 		AND (SELECT state FROM questions q WHERE q.seq = chat_messages.question) <> 'pending' ORDER BY question LIMIT $2`, channel, n)
 }
 

@@ -9,21 +9,20 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-const queryShares = `SELECT id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens FROM shares`
-
-func shareFields(s *store.Share) []any {
-	return []any{
-		&s.ID, &s.Hash, &s.Session.App, &s.Session.Session, &s.Person, &s.Transcript,
-		kit.ScanTime(&s.CreatedAt), kit.ScanTime(&s.ExpiresAt), kit.ScanTime(&s.OpenedAt), &s.Opens,
-	}
-}
+var shares = newTable("shares", "id", "id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens",
+	func(s *store.Share) []any {
+		return []any{
+			&s.ID, &s.Hash, &s.Session.App, &s.Session.Session, &s.Person, &s.Transcript,
+			kit.ScanTime(&s.CreatedAt), kit.ScanTime(&s.ExpiresAt), kit.ScanTime(&s.OpenedAt), &s.Opens,
+		}
+	})
 
 func (t *Tables) Shares(ctx context.Context) ([]store.Share, error) {
-	return list(ctx, t.Engine, shareFields, queryShares+` ORDER BY created_at DESC, id`)
+	return shares.list(ctx, t, `ORDER BY created_at DESC, id`)
 }
 
 func (t *Tables) Share(ctx context.Context, id string) (store.Share, error) {
-	return one(ctx, t.Engine, shareFields, queryShares+` WHERE id = $1`, id)
+	return shares.one(ctx, t, `WHERE id = $1`, id)
 }
 
 func (t *Tables) CreateShare(ctx context.Context, share store.Share, record store.LedgerRecord) error {
@@ -40,11 +39,8 @@ func (t *Tables) CreateShare(ctx context.Context, share store.Share, record stor
 		if err = w.Exec(`DELETE FROM shares WHERE expires_at <= $1`, kit.Millis(share.CreatedAt)); err != nil {
 			return err
 		}
-		err = w.Exec(`INSERT INTO shares (id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0)`,
-			share.ID, share.Hash, share.Session.App, share.Session.Session, share.Person, share.Transcript,
-			kit.Millis(share.CreatedAt), kit.Millis(share.ExpiresAt))
-		if err != nil {
+		share.OpenedAt, share.Opens = time.Time{}, 0
+		if err = shares.insert(w, &share); err != nil {
 			return err
 		}
 		return w.AppendLedger(record)

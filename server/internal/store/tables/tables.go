@@ -4,10 +4,14 @@ package tables
 
 import (
 	"context"
+	"database/sql"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Tx runs the statements of a transaction of an engine.
@@ -26,7 +30,8 @@ type Tx interface {
 	Now() time.Time
 	// Head is the last sequence number of the log.
 	Head() int64
-	AppendLedger(records ...store.LedgerRecord) error
+	// Chain is the end of the audit log. It is undone with the statements of a write that fails.
+	Chain() *Chain
 	// AfterCommit runs f when the transaction is committed, on the writer's goroutine.
 	AfterCommit(f func())
 }
@@ -50,6 +55,8 @@ func GuardError(guard Guard) error {
 type Work struct {
 	Tx
 	t *Tables
+	// changesFreezes is set if this transaction made or lifted a freeze: the ones in memory are older.
+	changesFreezes bool
 }
 
 // Begin returns the Work of a transaction.
@@ -74,6 +81,8 @@ type Rows interface {
 
 // Engine runs statements and transactions.
 type Engine interface {
+	// Head is the last sequence number that is committed.
+	Head() int64
 	Write(ctx context.Context, kind Change, run func(*Work) error) error
 	// Read calls each for every row.
 	Read(ctx context.Context, each func(Rows) error, query string, args ...any) error
@@ -81,16 +90,31 @@ type Engine interface {
 	ReadOne(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
 }
 
-// Tables implements the roles of store.Store whose tables are the same in every engine.
-type Tables struct{ Engine }
+// Query calls each for every row of a query, on the connection that writes.
+type Query func(each func(Rows) error, query string, args ...any) error
 
-func list[T any](ctx context.Context, e Engine, fields func(*T) []any, query string, args ...any) (all []T, err error) {
+// Tables implements the roles of store.Store whose tables are the same in every engine. What it has in memory is
+// as of the last commit, after whose functions it changes; an engine sets ID and Key when it opens.
+type Tables struct {
+	Engine
+	ID  string        // of the hub
+	Key *identity.Key // of the hub
+
+	epochs  atomic.Pointer[[]epoch] // the current one is the last
+	freezes activeFreezes
+	grants  openGrants
+	saved   itemCounts // messages that are not handed over
+	open    itemCounts // messages that are not handed over, or not acted on
+}
+
+// collect reads the rows of a query whose columns fields scans.
+func collect[T any](ctx context.Context, e Engine, fields func(*T) []any, query string, args ...any) (all []T, err error) {
 	err = e.Read(ctx, appendTo(&all, fields), query, args...)
 	return all, err
 }
 
-// listIn is list in a transaction.
-func listIn[T any](tx Tx, fields func(*T) []any, query string, args ...any) (all []T, err error) {
+// collectIn is collect in a transaction.
+func collectIn[T any](tx Tx, fields func(*T) []any, query string, args ...any) (all []T, err error) {
 	err = tx.Query(appendTo(&all, fields), query, args...)
 	return all, err
 }
@@ -102,12 +126,14 @@ func appendTo[T any](all *[]T, fields func(*T) []any) func(Rows) error {
 	}
 }
 
-// column are the fields of a row of one column.
+// column scans a row of one column.
 func column[T any](v *T) []any { return []any{v} }
 
-func one[T any](ctx context.Context, e Engine, fields func(*T) []any, query string, args ...any) (v T, err error) {
-	found, err := e.ReadOne(ctx, fields(&v), query, args...)
-	return v, orNotFound(found, err)
+// readTime reads one time; zero if there is no row or it is NULL.
+func (t *Tables) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
+	var ms sql.NullInt64
+	_, err := t.ReadOne(ctx, []any{&ms}, query, args...)
+	return kit.Time(ms.Int64), err
 }
 
 func orNotFound(found bool, err error) error {

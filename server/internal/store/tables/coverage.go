@@ -1,0 +1,41 @@
+package tables
+
+import (
+	"context"
+	"time"
+
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+var coverage = newTable("coverage AS c", "host, account, agent", "host, account, agent, report, reported_at, proof, proven_at, requester",
+	func(r *store.CoverageRow) []any {
+		return []any{
+			&r.Host, &r.Account, &r.Agent, &r.Report, kit.ScanTime(&r.ReportedAt), &r.Proof, kit.ScanTime(&r.ProvenAt), &r.Requester,
+		}
+	})
+
+func (t *Tables) PutCoverage(ctx context.Context, rows []store.CoverageRow, now time.Time) error {
+	return t.Write(ctx, Plain, func(w *Work) error {
+		for _, r := range rows {
+			r.Report, r.Proof = kit.NonNil(r.Report), kit.NonNil(r.Proof)
+			err := w.Exec(coverage.inserts+` ON CONFLICT (host, account, agent) DO UPDATE SET
+				report = CASE WHEN excluded.reported_at >= c.reported_at THEN excluded.report ELSE c.report END,
+				reported_at = greatest(excluded.reported_at, c.reported_at),
+				proof = CASE WHEN excluded.proven_at >= c.proven_at THEN excluded.proof ELSE c.proof END,
+				proven_at = greatest(excluded.proven_at, c.proven_at)`, coverage.values(&r)...)
+			if err != nil {
+				return err
+			}
+		}
+		if err := w.Exec(`DELETE FROM coverage WHERE greatest(reported_at, proven_at) < $1`, kit.Millis(now.Add(-store.CoverageAge))); err != nil {
+			return err
+		}
+		return w.Exec(`DELETE FROM coverage WHERE (host, account, agent) IN (SELECT host, account, agent FROM (SELECT *, row_number() OVER
+			(PARTITION BY requester ORDER BY greatest(reported_at, proven_at) DESC, host, account, agent) AS n FROM coverage) AS c WHERE n > $1)`, store.MaxCoverage)
+	})
+}
+
+func (t *Tables) Coverage(ctx context.Context) ([]store.CoverageRow, error) {
+	return coverage.list(ctx, t, `ORDER BY host, account, agent`)
+}

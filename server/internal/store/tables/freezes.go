@@ -1,0 +1,135 @@
+package tables
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+var freezes = newTable("freezes", "id", "id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at",
+	func(f *control.Freeze) []any {
+		return []any{
+			&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.Rule, &f.CostUSD, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt,
+		}
+	})
+
+// activeFreezes holds the active freezes, as of the last commit. Only the writer's goroutine changes it.
+type activeFreezes struct {
+	list atomic.Pointer[[]control.Freeze]
+}
+
+func (f *activeFreezes) all() []control.Freeze {
+	if list := f.list.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+func (f *activeFreezes) set(active []control.Freeze) { f.list.Store(&active) }
+
+func (t *Tables) ActiveFreezes() []control.Freeze { return t.freezes.all() }
+
+func (t *Tables) FreezeOf(app, session string) *control.Freeze {
+	active := t.freezes.all()
+	i := slices.IndexFunc(active, func(freeze control.Freeze) bool { return freeze.Stops(app, session) })
+	if i < 0 {
+		return nil
+	}
+	return &active[i]
+}
+
+func (t *Tables) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
+	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
+		var found bool
+		var err error
+		created, w.changesFreezes = false, true
+		stored, found, err = freezes.getIn(w, `WHERE lifted_at = 0 AND scope = $1 AND app = $2 AND session = $3`, f.Scope, f.SourceApp, f.SessionID)
+		if err != nil || found {
+			return err
+		}
+		var last, active int64
+		if _, err := w.Get([]any{&last}, `SELECT coalesce(max(id), 0) FROM freezes`); err != nil {
+			return err
+		}
+		if _, err := w.Get([]any{&active}, `SELECT count(*) FROM freezes WHERE lifted_at = 0`); err != nil {
+			return err
+		}
+		if active >= store.MaxFreezes {
+			return schema.ErrTooMany
+		}
+		stored, created = f, true
+		stored.ID, stored.LiftedBy, stored.LiftedAt = last+1, "", 0
+		if err := freezes.insert(w, &stored); err != nil {
+			return err
+		}
+		w.AfterCommit(func() { t.freezes.set(append(slices.Clone(t.freezes.all()), stored)) })
+		return w.AppendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{
+			ID: stored.ID, Scope: f.Scope, App: f.SourceApp, Session: f.SessionID, Reason: f.Reason, Rule: f.Rule,
+		}})
+	})
+	return stored, created, err
+}
+
+func (t *Tables) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
+	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
+		w.changesFreezes = true
+		lifted, err := w.ExecCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, kit.Millis(at), id)
+		if err == nil && lifted > 0 {
+			w.AfterCommit(func() {
+				t.freezes.set(slices.DeleteFunc(slices.Clone(t.freezes.all()), func(f control.Freeze) bool { return f.ID == id }))
+			})
+			err = w.AppendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: freezeData{ID: id}})
+		}
+		if err != nil {
+			return err
+		}
+		var found bool
+		f, found, err = freezes.getIn(w, `WHERE id = $1`, id)
+		return orNotFound(found, err)
+	})
+	return f, err
+}
+
+func (t *Tables) AutomaticFreezes(ctx context.Context, f store.AutomaticFreezeFilter) ([]control.Freeze, error) {
+	return freezes.list(ctx, t, `WHERE rule <> '' AND ($1 = '' OR rule = $1) AND ($2 = '' OR app = $2 AND ($3 = '' OR session = $3))
+		ORDER BY id DESC LIMIT $4`, f.Rule, f.App, f.Session, f.Limit)
+}
+
+// freezeOf returns a freeze that stops the session. It sees the freezes of this transaction, too.
+func (w *Work) freezeOf(app, session string) (*control.Freeze, error) {
+	if !w.changesFreezes {
+		return w.t.FreezeOf(app, session), nil
+	}
+	f, found, err := freezes.getIn(w, `WHERE lifted_at = 0 AND (scope = 'all' OR app = $1 AND (scope = 'app' OR session = $2)) ORDER BY id LIMIT 1`, app, session)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// RequireNotFrozen fails with schema.ErrFrozen if a freeze stops the session.
+func (w *Work) RequireNotFrozen(app, session string) error {
+	f, err := w.freezeOf(app, session)
+	if err == nil && f != nil {
+		err = schema.ErrFrozen
+	}
+	return err
+}
+
+// addFreeze adds the active freeze that stops the event's agent.
+func (w *Work) addFreeze(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Freeze {
+		return nil
+	}
+	f, err := w.freezeOf(e.App, e.Session)
+	if err == nil && f != nil {
+		d.Freeze = f.Notice()
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package tables
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+func (t *Tables) HasGrants(app, session string) bool { return t.grants.has(app, session) }
+
+func (t *Tables) ExpireGrants(ctx context.Context, now time.Time) (next time.Time, err error) {
+	due, next := t.grants.due(now)
+	if len(due) == 0 {
+		return next, nil
+	}
+	return next, t.Write(ctx, Essential, func(w *Work) error {
+		for _, question := range due {
+			if err := w.closeGrant(question, "grant.expired", 0); err != nil {
+				return err
+			}
+			w.AfterCommit(func() { t.grants.remove(question) })
+		}
+		return nil
+	})
+}
+
+// InsertAppeal stores the call of an appeal, which a person may grant.
+func (w *Work) InsertAppeal(e *store.Event, digest []byte) error {
+	if digest == nil {
+		return nil
+	}
+	return w.Exec(`INSERT INTO grants (question, app, session, digest, granted_by, granted_at, expires_at, used_at, used_by)
+		VALUES ($1, $2, $3, $4, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
+}
+
+// EndAppeal grants the call of an appeal, or removes it if the appeal ended without an approval.
+func (w *Work) EndAppeal(e *store.Event, g *store.GrantChange) error {
+	if g == nil {
+		return nil
+	}
+	if len(g.By) == 0 {
+		return w.Exec(`DELETE FROM grants WHERE question = $1 AND granted_at = 0`, e.ID)
+	}
+	granted, err := w.ExecCount(`UPDATE grants SET granted_by = $1, granted_at = $2, expires_at = $3 WHERE question = $4 AND granted_at = 0`,
+		kit.JSON(g.By), kit.Millis(g.GrantedAt), kit.Millis(g.ExpiresAt), e.ID)
+	if err != nil || granted == 0 {
+		return err
+	}
+	open := openGrant{Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: kit.Millis(g.ExpiresAt)}
+	w.AfterCommit(func() { w.t.grants.put(e.ID, open) })
+	return w.AppendLedger(store.LedgerRecord{
+		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(kit.Millis(g.ExpiresAt))},
+	})
+}
+
+// useGrant adds the grant of the event's call, which works once.
+func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !w.t.grants.has(e.App, e.Session) {
+		return nil
+	}
+	var g store.Grant
+	found, err := w.Get([]any{&g.Question, kit.JSON(&g.By), kit.ScanTime(&g.GrantedAt), kit.ScanTime(&g.ExpiresAt)},
+		`SELECT question, granted_by, granted_at, expires_at FROM grants WHERE app = $1 AND session = $2 AND digest = $3
+			AND granted_at > 0 AND used_at = 0 AND expires_at > $4 ORDER BY question LIMIT 1`,
+		e.App, e.Session, r.StoredDigest, kit.Millis(w.Now()))
+	if err != nil {
+		return fmt.Errorf("read a grant: %w", err)
+	}
+	if !found {
+		return nil
+	}
+	if r.IsValid != nil && !r.IsValid(&g) {
+		return w.closeGrant(g.Question, "grant.revoked", 0)
+	}
+	if err := w.closeGrant(g.Question, "grant.used", e.ID); err != nil {
+		return err
+	}
+	return w.addGrant(d, g.Question, g.By, r)
+}
+
+// addGrant adds a grant and the signed approval of the appeal.
+func (w *Work) addGrant(d *control.Directive, question schema.EventID, by []string, r *store.DirectiveRequest) error {
+	d.Grant = &control.Grant{Question: question, Digest: r.Digest, By: strings.Join(by, ", ")}
+	var receipt []byte
+	_, err := w.Get([]any{&receipt}, `SELECT receipt FROM questions WHERE seq = $1`, question)
+	if err != nil || receipt == nil {
+		return err
+	}
+	return json.Unmarshal(receipt, &d.Grant.Approval)
+}
+
+// closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
+func (w *Work) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
+	closed, err := w.ExecCount(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, kit.Millis(w.Now()), usedBy, question)
+	if err != nil || closed == 0 {
+		return err
+	}
+	return w.AppendLedger(store.LedgerRecord{Action: action, Actor: ByHub, QuestionID: question, Data: grantData{Event: usedBy}})
+}
+
+// repeatGrant adds the grant that the event used.
+func (w *Work) repeatGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil {
+		return nil
+	}
+	var question schema.EventID
+	var by []string
+	var isSame bool
+	found, err := w.Get([]any{&question, kit.JSON(&by), &isSame},
+		`SELECT question, granted_by, digest = $1 FROM grants WHERE used_by = $2 AND used_by > 0`, r.StoredDigest, e.ID)
+	switch {
+	case err != nil || !found:
+		return err
+	case !isSame:
+		return schema.ErrKeyConflict
+	default:
+		return w.addGrant(d, question, by, r)
+	}
+}

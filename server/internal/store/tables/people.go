@@ -1,0 +1,188 @@
+package tables
+
+import (
+	"context"
+	"math"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+var persons = newTable("people", "name",
+	"name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by",
+	func(p *store.Person) []any {
+		return []any{
+			&p.Name, &p.Role, &p.Owner, &p.Email, &p.Subject, kit.ScanTime(&p.CreatedAt), kit.ScanTime(&p.LastSeenAt),
+			&p.SignedIn, kit.ScanTime(&p.ResetAt), &p.ResetBy, kit.ScanTime(&p.PromotedAt), &p.PromotedBy,
+		}
+	})
+
+var signIns = newTable("sign_ins", "id", "id, person, way, user_agent, cookie, page_key, confirmed, created_at, seen_at",
+	func(i *store.SignIn) []any {
+		return []any{
+			&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key,
+			&i.Confirmed, kit.ScanTime(&i.CreatedAt), kit.ScanTime(&i.LastSeenAt),
+		}
+	})
+
+var tokens = newTable("tokens", "id", "id, name, prefix, hash, person, apps, created_at, used_at, expires_at",
+	func(o *store.Token) []any {
+		return []any{
+			&o.ID, &o.Name, &o.Prefix, &o.Hash, &o.Person, kit.JSON(&o.Apps),
+			kit.ScanTime(&o.CreatedAt), kit.ScanTime(&o.LastUsedAt), kit.ScanTime(&o.ExpiresAt),
+		}
+	})
+
+var codes = newTable("sign_in_codes", "hash", "hash, person, way, confirmed, created_at, expires_at", func(c *store.Code) []any {
+	return []any{&c.Hash, &c.Person, &c.Method, &c.Confirmed, kit.ScanTime(&c.CreatedAt), kit.ScanTime(&c.ExpiresAt)}
+})
+
+var passkeys = newTable("passkeys", "id",
+	"id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at",
+	func(k *store.Passkey) []any {
+		return []any{
+			&k.ID, &k.Person, &k.Name, &k.RPID, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, kit.JSON(&k.Transports),
+			kit.ScanTime(&k.CreatedAt), kit.ScanTime(&k.LastUsedAt),
+		}
+	})
+
+func (t *Tables) People(ctx context.Context) (*store.People, error) {
+	var p store.People
+	// The version is read first: if a change comes between the reads, the next one is refused.
+	_, err := t.ReadOne(ctx, []any{&p.Version, &p.Locked}, `SELECT people_version, locked FROM hub`)
+	if err == nil {
+		p.Persons, err = persons.list(ctx, t, `ORDER BY name`)
+	}
+	if err == nil {
+		p.SignIns, err = signIns.list(ctx, t, `ORDER BY id`)
+	}
+	if err == nil {
+		p.Tokens, err = tokens.list(ctx, t, `ORDER BY id`)
+	}
+	if err == nil {
+		p.Codes, err = codes.list(ctx, t, `ORDER BY hash`)
+	}
+	if err == nil {
+		p.Passkeys, err = passkeys.list(ctx, t, `ORDER BY id`)
+	}
+	return &p, err
+}
+
+func (t *Tables) PeopleVersion(ctx context.Context) (version int64, err error) {
+	_, err = t.ReadOne(ctx, []any{&version}, `SELECT people_version FROM hub`)
+	return version, err
+}
+
+func (t *Tables) RecordUse(ctx context.Context, u *store.Uses) error {
+	return t.Write(ctx, Plain, func(w *Work) error {
+		for id, at := range u.SignIns {
+			if err := w.Exec(`UPDATE sign_ins SET seen_at = greatest(seen_at, $1) WHERE id = $2`, kit.Millis(at), id); err != nil {
+				return err
+			}
+		}
+		for id, at := range u.Tokens {
+			if err := w.Exec(`UPDATE tokens SET used_at = greatest(used_at, $1) WHERE id = $2`, kit.Millis(at), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// changesPasskeysOnly reports whether a change adds passkeys or records their use. Other hubs read them
+// with the version of the accounts when necessary.
+func changesPasskeysOnly(c *store.PeopleChange) bool {
+	return len(c.Passkeys) > 0 && !c.SetLocked && len(c.Persons)+len(c.SignIns)+len(c.Tokens)+len(c.Codes)+
+		len(c.RemovedPeople)+len(c.RemovedSignIns)+len(c.RemovedTokens)+len(c.RemovedCodes)+len(c.RemovedPasskeys) == 0
+}
+
+func (t *Tables) ChangePeople(ctx context.Context, c *store.PeopleChange) (removed store.AnonymousRemoval, err error) {
+	kind := Essential | Policy
+	if changesPasskeysOnly(c) {
+		kind = Essential
+	}
+	err = t.Write(ctx, kind, func(w *Work) (err error) {
+		if err := w.changePeople(c); err != nil || !c.SetLocked {
+			return err
+		}
+		if err := w.Exec(`UPDATE hub SET locked = $1`, c.Locked); err != nil {
+			return err
+		}
+		if c.Locked {
+			if removed, err = w.removeAnonymous(); err != nil {
+				return err
+			}
+		}
+		return w.SignLedgerHead()
+	})
+	return removed, err
+}
+
+func (w *Work) changePeople(c *store.PeopleChange) error {
+	n, err := w.ExecCount(`UPDATE hub SET people_version = people_version + 1 WHERE $1::bigint IN (0, people_version)`, c.Version)
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return store.ErrPeopleChanged
+	}
+	if err = w.AppendLedger(c.LedgerRecords...); err != nil {
+		return err
+	}
+	for _, name := range c.RemovedPeople {
+		// A later account of that name must not inherit the others.
+		for _, query := range []string{
+			`DELETE FROM people WHERE name = $1`, `DELETE FROM browsers WHERE person = $1`,
+			`DELETE FROM notice_settings WHERE person = $1`, `DELETE FROM shares WHERE person = $1`,
+		} {
+			if err = w.Exec(query, name); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range c.Persons {
+		p := &c.Persons[i]
+		err = w.endShares(p)
+		if err == nil {
+			err = persons.upsert(w, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err = replace(w, signIns, c.RemovedSignIns, c.SignIns); err != nil {
+		return err
+	}
+	if err = replace(w, tokens, c.RemovedTokens, c.Tokens); err != nil {
+		return err
+	}
+	if err = replace(w, codes, c.RemovedCodes, c.Codes); err != nil {
+		return err
+	}
+	return replace(w, passkeys, c.RemovedPasskeys, c.Passkeys)
+}
+
+// endShares removes the links of a person who may no longer share, or those of before a reset.
+func (w *Work) endShares(p *store.Person) error {
+	before := kit.Millis(p.ResetAt)
+	if p.Role == schema.Viewer {
+		before = math.MaxInt64
+	}
+	return w.Exec(`DELETE FROM shares WHERE person = $1 AND created_at <= $2`, p.Name, before)
+}
+
+// replace removes rows by their keys and stores others.
+func replace[T, K any](tx Tx, t *table[T], removed []K, rows []T) error {
+	for _, key := range removed {
+		if err := tx.Exec(`DELETE FROM `+t.name+` WHERE `+t.key+` = $1`, key); err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		if err := t.upsert(tx, &rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

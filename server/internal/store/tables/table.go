@@ -1,0 +1,69 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// table has the columns of a table once, for all statements that read or write whole rows.
+type table[T any] struct {
+	name    string
+	key     string         // its primary key
+	selects string         // SELECT … FROM name
+	inserts string         // INSERT INTO name … VALUES …
+	upserts string         // replaces the row with the same key
+	fields  func(*T) []any // the members of a row, in the order of the columns
+}
+
+// newTable returns a table with the columns that fields reads and stores.
+func newTable[T any](name, key, columns string, fields func(*T) []any) *table[T] {
+	names := strings.Split(columns, ", ")
+	places, updates := make([]string, len(names)), make([]string, len(names))
+	for i, column := range names {
+		places[i], updates[i] = fmt.Sprint("$", i+1), column+" = excluded."+column
+	}
+	insert := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, name, columns, strings.Join(places, ", "))
+	return &table[T]{
+		name: name, key: key, fields: fields, selects: fmt.Sprintf(`SELECT %s FROM %s `, columns, name), inserts: insert,
+		upserts: fmt.Sprintf(`%s ON CONFLICT (%s) DO UPDATE SET %s`, insert, key, strings.Join(updates, ", ")),
+	}
+}
+
+// list returns the rows that the rest of a query selects.
+func (t *table[T]) list(ctx context.Context, e Engine, rest string, args ...any) ([]T, error) {
+	return collect(ctx, e, t.fields, t.selects+rest, args...)
+}
+
+// one returns one row. It fails with schema.ErrNotFound.
+func (t *table[T]) one(ctx context.Context, e Engine, rest string, args ...any) (v T, err error) {
+	found, err := e.ReadOne(ctx, t.fields(&v), t.selects+rest, args...)
+	return v, orNotFound(found, err)
+}
+
+// listIn is list in a transaction.
+func (t *table[T]) listIn(tx Tx, rest string, args ...any) ([]T, error) {
+	return collectIn(tx, t.fields, t.selects+rest, args...)
+}
+
+// getIn returns one row, in a transaction.
+func (t *table[T]) getIn(tx Tx, rest string, args ...any) (v T, found bool, err error) {
+	found, err = tx.Get(t.fields(&v), t.selects+rest, args...)
+	return v, found, err
+}
+
+func (t *table[T]) insert(tx Tx, v *T) error { return tx.Exec(t.inserts, t.values(v)...) }
+
+func (t *table[T]) upsert(tx Tx, v *T) error { return tx.Exec(t.upserts, t.values(v)...) }
+
+// values returns the members of a row to store.
+func (t *table[T]) values(v *T) []any {
+	values := t.fields(v)
+	for i, field := range values {
+		if pointer := reflect.ValueOf(field); pointer.Kind() == reflect.Pointer {
+			values[i] = pointer.Elem().Interface()
+		}
+	}
+	return values
+}
