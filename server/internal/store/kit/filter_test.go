@@ -157,14 +157,3 @@ func TestNewFilterQuery_RefusesBadTerms(t *testing.T) {
 		require.ErrorAs(t, err, new(*schema.FieldError))
 	}
 }
-
-func TestChangedQuestions_ReachWhatAllListsReach(t *testing.T) {
-	t.Parallel()
-	asked, changed := []QuestionChange{{1, 1}, {4, 4}}, []QuestionChange{{2, 1}, {3, 2}, {6, 4}}
-	ids, upTo := ChangedQuestions(9, 9, asked, changed)
-	require.Equal(t, []schema.EventID{1, 4, 2}, ids)
-	require.Equal(t, int64(9), upTo)
-	ids, upTo = ChangedQuestions(9, 2, asked, changed[:2])
-	require.Equal(t, []schema.EventID{1, 2}, ids)
-	require.Equal(t, int64(3), upTo, "event 4 is read again")
-}

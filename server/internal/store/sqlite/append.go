@@ -61,7 +61,7 @@ func (s *engine) startAppend(d *store.EventDraft) *pendingAppend {
 			return a
 		}
 	}
-	takes := d.Directive != nil && s.hasOutstanding(&d.Event)
+	takes := d.Directive != nil && s.HasOutstanding(&d.Event)
 	a.op.essential, a.op.needsSavepoint = hasQuestion, hasQuestion || d.Transcript != nil || d.Messages != nil || takes
 	a.op.run = func(t *tx) (err error) {
 		a.receipt, err = t.append(d, uid, takes)
@@ -133,12 +133,12 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	if err := t.groups().Join(e.ID, leader); err != nil {
 		return store.Receipt{}, err
 	}
-	if err := t.messages().Advance(&e, d.Messages); err != nil {
+	if err := t.AdvanceMessages(&e, d.Messages); err != nil {
 		return store.Receipt{}, err
 	}
 	receipt := store.Receipt{Event: &e}
 	if takes {
-		if receipt.Directive, err = t.directive(&e, d.Directive); err != nil {
+		if receipt.Directive, err = t.Directive(&e, d.Directive); err != nil {
 			return store.Receipt{}, err
 		}
 	}
@@ -150,7 +150,7 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 	r := store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true}
 	err := t.replayIdempotent(seq, d.NewQuestion)
 	if err == nil {
-		r.Directive, err = t.repeatedDirective(seq, d)
+		r.Directive, err = t.RepeatedDirective(seq, d)
 	}
 	return r, err
 }
@@ -170,7 +170,7 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 	if err != nil {
 		return err
 	}
-	if err := t.insertAppeal(e, q.Appeal); err != nil {
+	if err := t.InsertAppeal(e, q.Appeal); err != nil {
 		return err
 	}
 	waiter, err := kit.WaiterOf(e.Status)

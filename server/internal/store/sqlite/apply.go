@@ -42,7 +42,7 @@ func (t *tx) apply(c *store.Change) error {
 func (t *tx) applyOne(c *store.Change) error {
 	id := c.Event.ID
 	if c.Approves {
-		if err := t.requireNotFrozen(c.Event.App, c.Event.Session); err != nil {
+		if err := t.RequireNotFrozen(c.Event.App, c.Event.Session); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (t *tx) applyOne(c *store.Change) error {
 		}
 	}
 	if c.Rule != 0 {
-		if err := t.recordRuleUse(c.Rule); err != nil {
+		if err := t.RecordRuleUse(c.Rule); err != nil {
 			return err
 		}
 	}
@@ -73,10 +73,10 @@ func (t *tx) applyOne(c *store.Change) error {
 		err = t.upsertDelivery(id, c.Delivery)
 	}
 	if err == nil {
-		err = t.appendLedger(c.Ledger...)
+		err = t.AppendLedger(c.Ledger...)
 	}
 	if err == nil {
-		err = t.endAppeal(c.Event, c.Grant)
+		err = t.EndAppeal(c.Event, c.Grant)
 	}
 	if err != nil {
 		return err

@@ -51,8 +51,8 @@ func TestBackup_IsConsistentUnderLoad(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, copied.Close()) }()
 	require.GreaterOrEqual(t, copied.Head(), before)
-	require.Equal(t, b.HubID(), copied.HubID())
-	require.Equal(t, b.Identity().Public(), copied.Identity().Public())
+	require.Equal(t, b.Store.HubID(), copied.HubID())
+	require.Equal(t, b.Store.Identity().Public(), copied.Identity().Public())
 	conformance.RequireDense(t, copied)
 	var ok string
 	require.NoError(t, copied.readers.get(ctx, []any{&ok}, `PRAGMA integrity_check`))
@@ -95,10 +95,10 @@ func TestBackup_ContinuesWithAnotherEpoch(t *testing.T) {
 	defer func() { require.NoError(t, restored.Close()) }()
 	_, err = restored.Append(ctx, conformance.NewDraft("app", "s", "Other", ""))
 	require.NoError(t, err)
-	require.Equal(t, b.HubID(), restored.HubID(), "it is the same hub to agents and passkeys")
+	require.Equal(t, b.Store.HubID(), restored.HubID(), "it is the same hub to agents and passkeys")
 	require.Equal(t, b.Head(), restored.Head())
-	require.True(t, restored.HasPosition(b.Epoch(), 1))
-	require.False(t, restored.HasPosition(b.Epoch(), 2), "event 2 is another one")
+	require.True(t, restored.HasPosition(b.Store.Epoch(), 1))
+	require.False(t, restored.HasPosition(b.Store.Epoch(), 2), "event 2 is another one")
 }
 
 func TestBackup_RefusesToOverwrite(t *testing.T) {

@@ -114,7 +114,7 @@ func (s *CopySource) readState(ctx context.Context, conn *sql.Conn, keyFile stri
 		return err
 	}
 	s.state.Head, s.state.Pruned, s.state.Received, s.state.Events = c.head, c.pruned, c.received, c.events
-	end, err := readChainEnd(ctx, conn)
+	end, err := readChain(ctx, conn)
 	s.state.ChainN, s.state.ChainHash = end.N, end.Hash
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 // to use an index. An array is a JSON array here.
 
 var (
-	spellings   = strings.NewReplacer("greatest(", "max(", "least(", "min(", "::bigint", "", "/*!", "", "*/", "")
+	spellings   = strings.NewReplacer("greatest(", "max(", "least(", "min(", "::bigint", "", "LIMIT ALL", "LIMIT -1", "/*!", "", "*/", "")
 	arrayMember = regexp.MustCompile(`= ANY\((\$\d+)\)`)
 )
 

@@ -17,18 +17,18 @@ import (
 // HIDDEN.
 func addSecrets(t *testing.T, b *testStore) {
 	t.Helper()
-	require.NoError(t, b.AddChannel(t.Context(), &store.Channel{Name: "ops", Kind: "webhook", URL: "https://chat.example/HIDDEN-url", Secret: "whsec_HIDDEN"}, 10))
-	require.NoError(t, b.SetPushKeys(t.Context(), "HIDDEN-push", "public"))
+	require.NoError(t, b.Store.AddChannel(t.Context(), &store.Channel{Name: "ops", Kind: "webhook", URL: "https://chat.example/HIDDEN-url", Secret: "whsec_HIDDEN"}, 10))
+	require.NoError(t, b.Store.SetPushKeys(t.Context(), "HIDDEN-push", "public"))
 }
 
 func requireSecrets(t *testing.T, b *testStore) {
 	t.Helper()
-	channels, err := b.Channels(t.Context())
+	channels, err := b.Store.Channels(t.Context())
 	require.NoError(t, err)
 	require.Len(t, channels, 1)
 	require.Equal(t, "https://chat.example/HIDDEN-url", channels[0].URL)
 	require.Equal(t, "whsec_HIDDEN", channels[0].Secret)
-	private, public, err := b.PushKeys(t.Context())
+	private, public, err := b.Store.PushKeys(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"HIDDEN-push", "public"}, []string{private, public})
 }
@@ -53,7 +53,7 @@ func TestStolenDatabase_RevealsNoSecret(t *testing.T) {
 	addSecrets(t, b)
 	requireSecrets(t, b)
 	requireNotInFile(t, b.file, "HIDDEN")
-	requireNotInFile(t, b.file, string(b.Identity().Subkey("signed links")))
+	requireNotInFile(t, b.file, string(b.Store.Identity().Subkey("signed links")))
 	seed, err := os.ReadFile(identity.File(b.file))
 	require.NoError(t, err)
 	requireNotInFile(t, b.file, string(seed[60:90]))
@@ -80,12 +80,12 @@ func TestStolenDatabase_RevealsNoSecret(t *testing.T) {
 func TestOpen_CompletesInterruptedFirstStart(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	id := b.Identity().ID()
+	id := b.Store.Identity().ID()
 	require.NoError(t, b.Close())
 	file := identity.File(b.file)
 	require.NoError(t, os.Rename(file, file+".new"))
 	b.Open(t)
-	require.Equal(t, id, b.Identity().ID())
+	require.Equal(t, id, b.Store.Identity().ID())
 	require.FileExists(t, file)
 }
 
@@ -106,5 +106,5 @@ func TestBackup_WithKeyKeepsIdentity(t *testing.T) {
 	copyKey(t, b.file, file)
 	restored := newTestStore(t, func(c *Config) { c.Path = file })
 	requireSecrets(t, restored)
-	require.Equal(t, b.Identity().ID(), restored.Identity().ID())
+	require.Equal(t, b.Store.Identity().ID(), restored.Store.Identity().ID())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // ChangeKey replaces the key of a database that no hub has open, encrypts all secrets with the
@@ -34,27 +35,27 @@ func allowsLoss(c *store.KeyChange, err error) bool {
 // changeKey carries out s.keyChange. The store's key is nil if it is lost; public is its public
 // key.
 func (s *engine) changeKey(ctx context.Context, w *writer, public []byte) error {
-	old, c := s.identity, s.keyChange
+	old, c := s.Key, s.keyChange
 	next, err := identity.Prepare(identity.File(s.file))
 	if err != nil {
 		return err
 	}
 	c.Old, c.New, c.PublicKey, c.Lost = schema.KeyID(public), next.ID(), sign.FormatPublicKey(next.Public()), old == nil
 	err = w.runNow(func(t *tx) error {
-		s.identity = next // signs the audit log from here on
+		s.Key = next // signs the audit log from here on
 		if err := t.recordKeyChange(c, old, next); err != nil {
 			return err
 		}
 		if old == nil {
-			if c.Channels, err = t.removeUnreadable(); err != nil {
+			if c.Channels, err = t.RemoveUnreadable(); err != nil {
 				return err
 			}
-			return t.setKey(plaintext{}, next) // nothing encrypted is left
+			return t.SetKey(next) // nothing encrypted is left
 		}
 		if err := t.signUndelivered(old, next); err != nil {
 			return err
 		}
-		return t.setKey(old, next)
+		return t.SetKey(old)
 	})
 	if err != nil {
 		return fmt.Errorf("change the hub's key: %w; nothing was changed", err)
@@ -68,7 +69,7 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 	if c.Rotate {
 		action = "key.rotated"
 		payload, err := json.Marshal(sign.KeyRotation{
-			HubID: t.w.store.hubID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(kit.Millis(t.now)),
+			HubID: t.w.store.ID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(kit.Millis(t.now)),
 		})
 		if err != nil {
 			return err
@@ -87,7 +88,7 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 	} else if _, err := t.exec(`DELETE FROM key_rotations`); err != nil {
 		return err
 	}
-	return t.appendLedger(store.LedgerRecord{Action: action, Actor: kit.ByHub, Data: kit.KeyData{From: c.Old, To: c.New}})
+	return t.AppendLedger(store.LedgerRecord{Action: action, Actor: tables.ByHub, Data: tables.KeyData{From: c.Old, To: c.New}})
 }
 
 // signUndelivered replaces the signatures of answers that agents may still receive: agents that
@@ -122,24 +123,4 @@ func (t *tx) signUndelivered(old, next *identity.Key) error {
 		}
 	}
 	return nil
-}
-
-// removeUnreadable removes everything that only a lost key could decrypt: the channels, whose names
-// it returns, and the Web Push key with the subscriptions that depend on it.
-func (t *tx) removeUnreadable() (channels []string, err error) {
-	all, err := t.channelsWhere(`TRUE`)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		if _, err := t.removeChannel(c, kit.ByHub); err != nil {
-			return nil, err
-		}
-		channels = append(channels, c.Name)
-	}
-	if _, err := t.exec(`DELETE FROM browsers`); err != nil {
-		return nil, err
-	}
-	_, err = t.exec(`UPDATE notifier SET push = '', push_key = ''`)
-	return channels, err
 }

@@ -31,13 +31,13 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
 	addSecrets(t, b)
-	keys := []ed25519.PublicKey{b.Identity().Public()}
+	keys := []ed25519.PublicKey{b.Store.Identity().Public()}
 	for i := range sign.MaxRotations + 1 {
 		before, err := os.ReadFile(identity.File(b.file))
 		require.NoError(t, err)
 		change := store.KeyChange{Rotate: true}
 		b.changeKey(t, &change)
-		keys = append(keys, b.Identity().Public())
+		keys = append(keys, b.Store.Identity().Public())
 		require.Equal(t, store.KeyChange{
 			Rotate: true, Old: schema.KeyID(keys[i]), New: schema.KeyID(keys[i+1]),
 			PublicKey: sign.FormatPublicKey(keys[i+1]),
@@ -49,7 +49,7 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 	}
 	requireSecrets(t, b)
 	requireNotInFile(t, b.file, "HIDDEN")
-	rotations, err := b.KeyRotations(t.Context())
+	rotations, err := b.Store.KeyRotations(t.Context())
 	require.NoError(t, err)
 	require.Len(t, rotations, sign.MaxRotations)
 	current := keys[len(keys)-1]
@@ -64,14 +64,14 @@ func TestChangeKey_AgentsFollowRotations(t *testing.T) {
 	}
 	var r sign.KeyRotation
 	require.NoError(t, json.Unmarshal(rotations[0].Payload, &r))
-	require.Equal(t, b.HubID(), r.HubID)
+	require.Equal(t, b.Store.HubID(), r.HubID)
 
 	last := b.LedgerEntries(t)[b.head(t).N-1]
 	require.Equal(t, "key.rotated", last.Action, "the new key has signed the record of the rotation")
 	require.JSONEq(t, `{"from":"`+schema.KeyID(keys[len(keys)-2])+`","to":"`+schema.KeyID(current)+`"}`, string(last.Data))
 	state, err := CheckLedger(t.Context(), b.file)
 	require.NoError(t, err)
-	require.Equal(t, store.LedgerState{Entries: last.N, Signed: last.N, KeyID: b.Identity().ID(), HasKey: true}, state)
+	require.Equal(t, store.LedgerState{Entries: last.N, Signed: last.N, KeyID: b.Store.Identity().ID(), HasKey: true}, state)
 }
 
 func TestChangeKey_NewKeyHasNoPredecessor(t *testing.T) {
@@ -79,13 +79,13 @@ func TestChangeKey_NewKeyHasNoPredecessor(t *testing.T) {
 	b := newTestStore(t)
 	addSecrets(t, b)
 	b.changeKey(t, &store.KeyChange{Rotate: true})
-	stolen := b.Identity()
+	stolen := b.Store.Identity()
 	change := store.KeyChange{}
 	b.changeKey(t, &change)
 	require.Equal(t, stolen.ID(), change.Old)
 	require.False(t, change.Lost)
 	requireSecrets(t, b)
-	rotations, err := b.KeyRotations(t.Context())
+	rotations, err := b.Store.KeyRotations(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, rotations, "whoever has the stolen key cannot lead agents to the new one")
 	entries := b.LedgerEntries(t)
@@ -102,7 +102,7 @@ func TestChangeKey_LostKey(t *testing.T) {
 			t.Parallel()
 			b := newTestStore(t)
 			addSecrets(t, b)
-			require.NoError(t, b.AddPushSubscription(t.Context(), "ada", schema.PushSubscription{Endpoint: "https://push.example"}, 10))
+			require.NoError(t, b.Store.AddPushSubscription(t.Context(), "ada", schema.PushSubscription{Endpoint: "https://push.example"}, 10))
 			require.NoError(t, b.Close())
 			lose(t, identity.File(b.file))
 			require.Error(t, ChangeKey(t.Context(), b.cfg, &store.KeyChange{Rotate: true}), "only the old key can sign its successor")
@@ -111,13 +111,13 @@ func TestChangeKey_LostKey(t *testing.T) {
 			require.True(t, change.Lost)
 			require.Equal(t, []string{"ops"}, change.Channels)
 			b.Open(t)
-			channels, err := b.Channels(t.Context())
+			channels, err := b.Store.Channels(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, channels)
-			private, public, err := b.PushKeys(t.Context())
+			private, public, err := b.Store.PushKeys(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, private+public)
-			people, err := b.PushSubscribers(t.Context())
+			people, err := b.Store.PushSubscribers(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, people)
 			_, err = CheckLedger(t.Context(), b.file)
@@ -132,7 +132,7 @@ func TestChangeKey_KeepsKeyOfAnotherHub(t *testing.T) {
 	require.NoError(t, b.Close())
 	copyKey(t, other.file, b.file)
 	require.ErrorIs(t, ChangeKey(t.Context(), b.cfg, &store.KeyChange{}), identity.ErrMismatch)
-	_, err := identity.Open(identity.File(b.file), other.Identity().Public())
+	_, err := identity.Open(identity.File(b.file), other.Store.Identity().Public())
 	require.NoError(t, err, "the file was not overwritten")
 	require.ErrorIs(t, ChangeKey(t.Context(), other.cfg, &store.KeyChange{}), store.ErrLocked, "its hub is running")
 }
@@ -143,23 +143,23 @@ func TestChangeKey_SurvivesCrash(t *testing.T) {
 	b := newTestStore(t)
 	addSecrets(t, b)
 	file := identity.File(b.file)
-	id := b.Identity().ID()
+	id := b.Store.Identity().ID()
 	require.NoError(t, b.Close())
 	_, err := identity.Prepare(file)
 	require.NoError(t, err)
 	b.Open(t)
-	require.Equal(t, id, b.Identity().ID())
+	require.Equal(t, id, b.Store.Identity().ID())
 	requireSecrets(t, b)
 
 	old := filepath.Join(t.TempDir(), "old")
 	require.NoError(t, os.Link(file, old))
 	b.changeKey(t, &store.KeyChange{Rotate: true})
-	id = b.Identity().ID()
+	id = b.Store.Identity().ID()
 	require.NoError(t, b.Close())
 	require.NoError(t, os.Rename(file, file+".new"))
 	require.NoError(t, os.Rename(old, file))
 	b.Open(t)
-	require.Equal(t, id, b.Identity().ID())
+	require.Equal(t, id, b.Store.Identity().ID())
 	requireSecrets(t, b)
 }
 
@@ -169,7 +169,7 @@ func TestChangeKey_FailureChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
 	addSecrets(t, b)
-	id := b.Identity().ID()
+	id := b.Store.Identity().ID()
 	exec := func(query string) {
 		t.Helper()
 		_, err := b.writer.conn.ExecContext(t.Context(), query)
@@ -181,7 +181,7 @@ func TestChangeKey_FailureChangesNothing(t *testing.T) {
 	require.ErrorContains(t, ChangeKey(t.Context(), b.cfg, &store.KeyChange{Rotate: true}), "nothing was changed")
 	b.Open(t)
 	exec(`UPDATE notifier SET push = (SELECT push FROM saved)`)
-	require.Equal(t, id, b.Identity().ID())
+	require.Equal(t, id, b.Store.Identity().ID())
 	requireSecrets(t, b)
 }
 
@@ -194,13 +194,13 @@ func TestChangeKey_SignsUndeliveredAnswersAgain(t *testing.T) {
 	for range 2 {
 		q := b.MustQuestion(t, b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID)
 		c := conformance.AnswerChange(q)
-		receipt, err := json.Marshal(b.Identity().Sign(schema.StatementPayload, []byte(`{"a":1}`)))
+		receipt, err := json.Marshal(b.Store.Identity().Sign(schema.StatementPayload, []byte(`{"a":1}`)))
 		require.NoError(t, err)
 		c.Receipt = receipt
 		require.NoError(t, b.Apply(t.Context(), c))
 		ids = append(ids, q.ID)
 	}
-	old := b.Identity().Public()
+	old := b.Store.Identity().Public()
 	db, err := openExisting(b.file)
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), `UPDATE questions SET receipt = CAST(replace(receipt, 'eyJhIjoxfQ==', 'eyJhIjoyfQ==') AS BLOB) WHERE seq = ?`, ids[1])
@@ -210,7 +210,7 @@ func TestChangeKey_SignsUndeliveredAnswersAgain(t *testing.T) {
 	for i, want := range []error{nil, schema.ErrUnsigned} {
 		var e schema.Envelope
 		require.NoError(t, json.Unmarshal(b.MustQuestion(t, ids[i]).Receipt, &e))
-		require.Equal(t, want, e.Verify(schema.StatementPayload, b.Identity().Public()))
+		require.Equal(t, want, e.Verify(schema.StatementPayload, b.Store.Identity().Public()))
 		require.Error(t, e.Verify(schema.StatementPayload, old))
 	}
 }

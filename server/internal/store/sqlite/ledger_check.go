@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 const (
@@ -84,7 +84,7 @@ func (c *ledgerCheck) run(ctx context.Context, t *sql.Tx) error {
 	switch {
 	case newest > c.chain.N:
 		return fmt.Errorf("it ends at entry %d, but the hub signed entry %d: the end was removed", c.chain.N, newest)
-	case len(c.key) > 0 && c.chain.N >= kit.SignEvery && c.signed == 0:
+	case len(c.key) > 0 && c.chain.N >= tables.SignEvery && c.signed == 0:
 		return errors.New("no head is signed by the hub's key: the heads were removed or replaced")
 	}
 	return nil
@@ -113,7 +113,7 @@ func (c *ledgerCheck) readEntries(ctx context.Context, t *sql.Tx) error {
 func (c *ledgerCheck) checkHead(envelope []byte) error {
 	n := c.chain.N
 	if envelope == nil {
-		if c.first > 0 && n%kit.SignEvery == 0 {
+		if c.first > 0 && n%tables.SignEvery == 0 {
 			return fmt.Errorf("the signed head of entry %d is missing", n)
 		}
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -24,20 +24,20 @@ func newLedger(t *testing.T, n int) *testStore {
 	t.Helper()
 	b := newTestStore(t)
 	for i := range n {
-		require.NoError(t, b.AppendLedger(t.Context(), store.LedgerRecord{Action: "rule.made", Actor: "ada", Data: map[string]int{"n": i}}))
+		require.NoError(t, b.Store.AppendLedger(t.Context(), store.LedgerRecord{Action: "rule.made", Actor: "ada", Data: map[string]int{"n": i}}))
 	}
-	require.NoError(t, b.SignLedgerHead(t.Context()))
+	require.NoError(t, b.Store.SignLedgerHead(t.Context()))
 	return b
 }
 
 // head decodes and verifies the newest head.
 func (b *testStore) head(t *testing.T) (head sign.LedgerHead) {
 	t.Helper()
-	text, err := b.LedgerHead(t.Context())
+	text, err := b.Store.LedgerHead(t.Context())
 	require.NoError(t, err)
 	var e schema.Envelope
 	require.NoError(t, json.Unmarshal(text, &e))
-	require.NoError(t, e.Verify(schema.HeadPayload, b.Identity().Public()))
+	require.NoError(t, e.Verify(schema.HeadPayload, b.Store.Identity().Public()))
 	require.NoError(t, json.Unmarshal(e.Payload, &head))
 	return head
 }
@@ -59,33 +59,33 @@ func (b *testStore) headNumbers(t *testing.T) (numbers []int64) {
 func TestLedgerHead_IsSignedRegularly(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	require.NoError(t, b.SignLedgerHead(t.Context()))
-	_, err := b.LedgerHead(t.Context())
+	require.NoError(t, b.Store.SignLedgerHead(t.Context()))
+	_, err := b.Store.LedgerHead(t.Context())
 	require.ErrorIs(t, err, schema.ErrNotFound, "an empty ledger has no head")
-	for i := range 2*kit.SignEvery + 1 {
-		require.NoError(t, b.AppendLedger(t.Context(), store.LedgerRecord{Action: "rule.made", Actor: "ada"}))
+	for i := range 2*tables.SignEvery + 1 {
+		require.NoError(t, b.Store.AppendLedger(t.Context(), store.LedgerRecord{Action: "rule.made", Actor: "ada"}))
 		if i == 9 {
-			require.NoError(t, b.SignLedgerHead(t.Context()))
+			require.NoError(t, b.Store.SignLedgerHead(t.Context()))
 			require.Equal(t, int64(10), b.head(t).N)
 		}
 	}
 	head := b.head(t)
 	entries := b.LedgerEntries(t)
 	require.Equal(t, sign.LedgerHead{
-		Hub: b.HubID(), N: 2 * kit.SignEvery, Hash: entries[2*kit.SignEvery-1].Hash,
+		Hub: b.Store.HubID(), N: 2 * tables.SignEvery, Hash: entries[2*tables.SignEvery-1].Hash,
 		At: schema.Millis(conformance.ClockStart.UnixMilli()),
 	}, head, "every 100th entry is signed with it")
-	require.Equal(t, []int64{kit.SignEvery, 2 * kit.SignEvery}, b.headNumbers(t), "a later head replaces those in between")
+	require.Equal(t, []int64{tables.SignEvery, 2 * tables.SignEvery}, b.headNumbers(t), "a later head replaces those in between")
 	b.Reopen(t)
-	require.NoError(t, b.SignLedgerHead(t.Context()))
-	require.NoError(t, b.SignLedgerHead(t.Context()))
-	require.Equal(t, []int64{kit.SignEvery, 2 * kit.SignEvery, 2*kit.SignEvery + 1}, b.headNumbers(t))
+	require.NoError(t, b.Store.SignLedgerHead(t.Context()))
+	require.NoError(t, b.Store.SignLedgerHead(t.Context()))
+	require.Equal(t, []int64{tables.SignEvery, 2 * tables.SignEvery, 2*tables.SignEvery + 1}, b.headNumbers(t))
 
-	_, err = b.ChangePeople(t.Context(), &store.PeopleChange{
+	_, err = b.Store.ChangePeople(t.Context(), &store.PeopleChange{
 		SetLocked: true, People: store.People{Locked: true}, LedgerRecords: []store.LedgerRecord{{Action: "hub.locked", Actor: "ada"}},
 	})
 	require.NoError(t, err)
-	require.Equal(t, int64(2*kit.SignEvery+2), b.head(t).N, "the lock is signed with its entry")
+	require.Equal(t, int64(2*tables.SignEvery+2), b.head(t).N, "the lock is signed with its entry")
 }
 
 // rewrite changes entry n and seals it and all later entries again, as a program that can write
@@ -158,7 +158,7 @@ func TestCheckLedger_FindsChanges(t *testing.T) {
 			require.NoError(t, b.Close())
 			state, err := CheckLedger(t.Context(), b.file)
 			require.NoError(t, err)
-			require.Equal(t, store.LedgerState{Entries: 250, Signed: 250, KeyID: b.Identity().ID(), HasKey: true}, state)
+			require.Equal(t, store.LedgerState{Entries: 250, Signed: 250, KeyID: b.Store.Identity().ID(), HasKey: true}, state)
 			db, err := openExisting(b.file)
 			require.NoError(t, err)
 			c.change(t, db)
@@ -179,7 +179,7 @@ func TestLedgerHead_WitnessFindsRewriteWithKey(t *testing.T) {
 	require.NoError(t, b.Close())
 	db, err := openExisting(b.file)
 	require.NoError(t, err)
-	rewrite(t, db, 90, b.Identity())
+	rewrite(t, db, 90, b.Store.Identity())
 	require.NoError(t, db.Close())
 	_, err = CheckLedger(t.Context(), b.file)
 	require.NoError(t, err, "the file is consistent")
@@ -198,7 +198,7 @@ func TestCheckLedger_NeedsNoHub(t *testing.T) {
 	require.NoError(t, Backup(t.Context(), b.file, file))
 	state, err = CheckLedger(t.Context(), file)
 	require.NoError(t, err, "a copy without its key")
-	require.Equal(t, store.LedgerState{Entries: 120, Signed: 120, KeyID: b.Identity().ID()}, state)
+	require.Equal(t, store.LedgerState{Entries: 120, Signed: 120, KeyID: b.Store.Identity().ID()}, state)
 	other := newTestStore(t)
 	copyKey(t, other.file, file)
 	_, err = CheckLedger(t.Context(), file)

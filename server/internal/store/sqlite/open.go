@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 	"modernc.org/sqlite"
 
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
@@ -51,40 +51,32 @@ const maxReaders = 4 // reader connections
 type engine struct {
 	tables.Tables
 	singleMember
-	kit.Freezes
 
-	file       string
-	hubID      string
-	schema     int64       // version
-	epochs     []kit.Epoch // the current one is the last
-	identity   *identity.Key
-	keyChange  *store.KeyChange // nil: Open keeps the key
-	clock      func() time.Time
-	writeDB    *sql.DB // single connection, held by the writer
-	readers    readers
-	writer     *writer
-	dictionary *dictionary
-	pending    kit.PendingQuestions[int64]
-	grants     kit.OpenGrants
-	messages   kit.ItemCounts // messages that are not handed over
-	// openMessages are messages that are not handed over, or not acted on.
-	openMessages kit.ItemCounts
-	diskSpace    *diskSpace
-	health       *health
-	files        *openFiles
-	inspectedAt  atomic.Int64 // Unix nanoseconds, see inspect
-	head         atomic.Int64
-	pruned       atomic.Int64
-	pruning      atomic.Int32 // runs of Prune in progress
-	events       atomic.Int64 // number of stored events
-	tail         kit.LogTail
-	decided      atomic.Int64 // number of decided questions
-	texts        kit.SessionTexts
-	projected    kit.LagMeter // of the projector
-	indexed      kit.LagMeter // of the indexer, in full blocks
-	indexerWake  feed.Wakeup  // wakes the indexer when it has work
-	log          *slog.Logger
-	close        func() error
+	file        string
+	schema      int64            // version
+	keyChange   *store.KeyChange // nil: Open keeps the key
+	clock       func() time.Time
+	writeDB     *sql.DB // single connection, held by the writer
+	readers     readers
+	writer      *writer
+	dictionary  *dictionary
+	pending     kit.PendingQuestions[int64]
+	diskSpace   *diskSpace
+	health      *health
+	files       *openFiles
+	inspectedAt atomic.Int64 // Unix nanoseconds, see inspect
+	head        atomic.Int64
+	pruned      atomic.Int64
+	pruning     atomic.Int32 // runs of Prune in progress
+	events      atomic.Int64 // number of stored events
+	tail        kit.LogTail
+	decided     atomic.Int64 // number of decided questions
+	texts       kit.SessionTexts
+	projected   kit.LagMeter // of the projector
+	indexed     kit.LagMeter // of the indexer, in full blocks
+	indexerWake feed.Wakeup  // wakes the indexer when it has work
+	log         *slog.Logger
+	close       func() error
 }
 
 func (c *Config) setDefaults() error {
@@ -225,7 +217,7 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 			return err
 		}
 	}
-	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub`).Scan(&s.hubID); err != nil {
+	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub`).Scan(&s.ID); err != nil {
 		return err
 	}
 	stored, err := readCounters(ctx, w.conn)
@@ -234,19 +226,16 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	}
 	w.stored, w.counters = stored, stored
 	counters := &w.counters
-	if counters.chainEnd, err = readChainEnd(ctx, w.conn); err != nil {
-		return err
-	}
-	if counters.signedHead, err = readSignedHead(ctx, w.conn); err != nil {
+	if counters.chain, err = readChain(ctx, w.conn); err != nil {
 		return err
 	}
 	if err := s.loadPending(ctx, w); err != nil {
 		return err
 	}
-	if err := s.loadDirectives(ctx, w); err != nil {
+	if err := s.Load(w.read(ctx), s.clock()); err != nil {
 		return err
 	}
-	if s.epochs, err = beginEpoch(ctx, w.conn, counters.head); err != nil {
+	if err := s.beginEpoch(ctx, w, counters.head); err != nil {
 		return err
 	}
 	s.head.Store(counters.head)
@@ -287,6 +276,28 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 	return c, err
 }
 
+// readChain reads the end of the audit log.
+func readChain(ctx context.Context, conn *sql.Conn) (c tables.Chain, err error) {
+	err = conn.QueryRowContext(ctx, tables.QueryChain, sign.FirstPrev).Scan(&c.N, &c.Hash, &c.Signed)
+	return c, err
+}
+
+// beginEpoch stores the epoch of this opening and loads the earlier ones.
+func (s *engine) beginEpoch(ctx context.Context, w *writer, head int64) error {
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{`INSERT INTO epochs (n, id, head) SELECT coalesce(max(n), 0) + 1, ?, ? FROM epochs`, []any{uuid.NewString(), head}},
+		{`DELETE FROM epochs WHERE n <= (SELECT max(n) FROM epochs) - ?`, []any{tables.MaxEpochs}},
+	} {
+		if _, err := w.conn.ExecContext(ctx, step.query, step.args...); err != nil {
+			return err
+		}
+	}
+	return s.LoadEpochs(w.read(ctx))
+}
+
 const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(json_extract(CAST(status AS TEXT), '$.waiter'), ''), addressed,
 		coalesce(same, ''), same_as, joined
 	FROM questions INDEXED BY questions_by_inbox WHERE inbox = 'pending' ORDER BY seq`
@@ -304,15 +315,7 @@ func (s *engine) loadPending(ctx context.Context, w *writer) error {
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
 
-func (s *engine) HubID() string { return s.hubID }
-
 func (s *engine) Schema() int64 { return s.schema }
-
-func (s *engine) Epoch() string { return s.epochs[len(s.epochs)-1].ID }
-
-func (s *engine) HasPosition(epoch string, seq int64) bool {
-	return kit.HasPosition(s.epochs, epoch, seq)
-}
 
 func (s *engine) Head() int64 { return s.head.Load() }
 

@@ -225,3 +225,10 @@ func (t *tx) deleteSessionIfEmpty(app, session string) error {
 	_, err = t.exec(`DELETE FROM shares WHERE app = ? AND session = ?`, app, session)
 	return err
 }
+
+func (s *engine) TraceEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, seq, err
+	}
+	return s.readEntries(ctx, seq, limit)
+}

@@ -471,3 +471,20 @@ func (t *tx) deleteChanges(question int64) (n int64, err error) {
 	}
 	return n, nil
 }
+
+// pruneMessages removes messages that wait no more. They are as old as the events next to them.
+func (s *engine) pruneMessages(ctx context.Context, p *store.RetentionPolicy, pace *prunePace) error {
+	if p.EventsBefore.IsZero() {
+		return nil
+	}
+	for more := true; more; {
+		var err error
+		more, err = pace.run(ctx, s.writer, func(t *tx, limit int) (int, error) {
+			return t.PruneMessages(kit.Millis(p.EventsBefore), limit)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -58,8 +58,19 @@ func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) erro
 	return eachRow(rows, err, func(rows *sql.Rows) error { return each(rows) })
 }
 
-// Chain implements tables.Tx, for tables that this engine does not use yet.
-func (t *tx) Chain() *tables.Chain { return &tables.Chain{} }
+// Chain implements tables.Tx.
+func (t *tx) Chain() *tables.Chain { return &t.counters.chain }
+
+// AfterCommit implements tables.Tx.
+func (t *tx) AfterCommit(f func()) { t.committed = append(t.committed, f) }
+
+// read returns the queries of the connection that writes.
+func (w *writer) read(ctx context.Context) tables.Query {
+	return func(each func(tables.Rows) error, query string, args ...any) error {
+		rows, err := w.conn.QueryContext(ctx, translate(query), args...)
+		return eachRow(rows, err, func(rows *sql.Rows) error { return each(rows) })
+	}
+}
 
 // Head implements tables.Tx.
 func (t *tx) Head() int64 { return t.counters.head }

@@ -13,7 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 const (
@@ -54,8 +54,7 @@ type counters struct {
 	deleted                        int64        // events deleted since the start
 	decided                        int64        // number of decided questions
 	lastNameID                     int64        // last ID assigned in the table names
-	chainEnd                       kit.ChainEnd // end of the audit log's hash chain
-	signedHead                     int64        // newest entry of the audit log with a signed head
+	chain                          tables.Chain // end of the audit log
 }
 
 // op is one write. run executes on the writer's goroutine, possibly twice, because the

@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -45,8 +46,9 @@ func (t *Tables) WithdrawMessage(ctx context.Context, id int64, by string) (m co
 }
 
 func (t *Tables) Messages(ctx context.Context, key store.SessionKey, n int) ([]control.Message, error) {
-	return collect(ctx, t, messages.fields, `SELECT * FROM (`+messages.selects+`WHERE session = $1 AND app = $2 ORDER BY id DESC LIMIT $3) newest
-		ORDER BY id`, key.Session, key.App, n)
+	newest, err := messages.list(ctx, t, `WHERE session = $1 AND app = $2 ORDER BY id DESC LIMIT $3`, key.Session, key.App, n)
+	slices.Reverse(newest)
+	return newest, err
 }
 
 func (t *Tables) EndMessages(ctx context.Context, key store.SessionKey) error {

@@ -268,3 +268,28 @@ func (s suite) TestFind_MatchesEveryJSONSpelling(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 }
+
+// QuestionsSince reads the questions that were asked and the changes of questions, and reaches what both lists reach.
+func (s suite) TestQuestionsSince_ReachesWhatBothListsReach(t *testing.T) {
+	t.Parallel()
+	b := s.open(t)
+	ask := func() schema.EventID { return b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID }
+	b.Answer(t, ask()) // 1, changed by 2
+	third := ask()
+	b.Answer(t, third) // changed by 4
+	fifth := ask()
+	since := func(seq int64, limit int) ([]schema.EventID, int64) {
+		ids, upTo, err := b.QuestionsSince(t.Context(), seq, limit)
+		require.NoError(t, err)
+		return ids, upTo
+	}
+	ids, upTo := since(0, 9)
+	require.Equal(t, []schema.EventID{1, third, fifth}, ids)
+	require.EqualValues(t, fifth, upTo)
+	ids, upTo = since(0, 2)
+	require.Equal(t, []schema.EventID{1, third}, ids)
+	require.EqualValues(t, third, upTo, "the change 4 is read again")
+	ids, upTo = since(upTo, 2)
+	require.Equal(t, []schema.EventID{fifth, third}, ids)
+	require.EqualValues(t, fifth, upTo)
+}
