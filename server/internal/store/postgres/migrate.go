@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -15,8 +16,18 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
+// migrations has the schema, and a numbered file for each later step.
+//
 //go:embed migrations/*.sql
 var migrations embed.FS
+
+const (
+	schemaFile = "0009_schema.sql"
+	schemaStep = 9
+	// oldestUpgrade is the oldest schema that upgradeTables reads: the last but one of the chain of steps that
+	// builds before the first release had.
+	oldestUpgrade = 7
+)
 
 // migrate upgrades the database to the current schema, each step in its own transaction, and
 // returns its version. Hubs that start together migrate one after the other. A newer schema stays
@@ -38,7 +49,13 @@ func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.
 	own.RuntimeParams["statement_timeout"], own.RuntimeParams["lock_timeout"] = "0", "0"
 	db := stdlib.OpenDB(*own)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+	schema, err := fs.ReadFile(files, schemaFile)
+	if err != nil {
+		return 0, err
+	}
+	makeTables := func(ctx context.Context, t *sql.Tx) error { return makeTables(ctx, t, string(schema)) }
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker),
+		goose.WithExcludeNames([]string{schemaFile}), goose.WithGoMigrations(goose.NewGoMigration(schemaStep, &goose.GoFunc{RunTx: makeTables}, nil)))
 	if err != nil {
 		return 0, err
 	}
@@ -48,6 +65,9 @@ func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.
 		return 0, fmt.Errorf("read the schema version: %w", err)
 	case current >= newest:
 		return current, requireNoGap(ctx, p, current)
+	case current > 0 && current < oldestUpgrade:
+		return 0, fmt.Errorf("the database was written by an old build of Hookback (schema %d, this version upgrades from %d); "+
+			"nothing was changed; start and stop the build of commit ff4c8f2b on it, then this one", current, oldestUpgrade)
 	case current > 0:
 		log.Info("database upgrade started", "schema", current, "to", newest)
 	}
@@ -55,6 +75,25 @@ func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.
 		return 0, fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
 	}
 	return newest, nil
+}
+
+// upgradeTables brings the tables of a schema from oldestUpgrade on to those of schemaFile.
+const upgradeTables = `CREATE TABLE IF NOT EXISTS coverage (host text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
+	agent text COLLATE "C" NOT NULL, report bytea NOT NULL, reported_at bigint NOT NULL, proof bytea NOT NULL, proven_at bigint NOT NULL,
+	PRIMARY KEY (host, account, agent));
+	ALTER TABLE coverage ADD COLUMN requester text COLLATE "C" NOT NULL DEFAULT ''`
+
+// makeTables makes the tables of an empty database, or upgrades those of an old one.
+func makeTables(ctx context.Context, t *sql.Tx, schema string) error {
+	var isOld bool
+	if err := t.QueryRowContext(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.hub') IS NOT NULL`).Scan(&isOld); err != nil {
+		return err
+	}
+	if isOld {
+		schema = upgradeTables
+	}
+	_, err := t.ExecContext(ctx, schema)
+	return err
 }
 
 // requireNoGap refuses a database without one of the steps before its version.

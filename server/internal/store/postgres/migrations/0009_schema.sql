@@ -3,9 +3,6 @@
 --
 -- Times are Unix milliseconds of the hub's clock unless noted otherwise; 0 is no time.
 
--- +goose Up
-
--- +goose StatementBegin
 -- expect fails with SQLSTATE HB001 if a guard of a batch does not hold, which rolls it back.
 CREATE FUNCTION expect(got bigint, want bigint, guard text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -13,13 +10,13 @@ BEGIN
         RAISE EXCEPTION '%', guard USING ERRCODE = 'HB001', DETAIL = format('got %s, want %s', got, want);
     END IF;
 END $$;
--- +goose StatementEnd
 
 CREATE TABLE hub (
-    one        boolean PRIMARY KEY DEFAULT true CHECK (one),
-    id         text    NOT NULL, -- identifies this database to clients
-    public_key bytea   NOT NULL DEFAULT '', -- Ed25519; empty: not created yet
-    locked     boolean NOT NULL DEFAULT false -- only signed-in operators can answer
+    one            boolean PRIMARY KEY DEFAULT true CHECK (one),
+    id             text    NOT NULL, -- identifies this database to clients
+    public_key     bytea   NOT NULL DEFAULT '', -- Ed25519; empty: not created yet
+    locked         boolean NOT NULL DEFAULT false, -- only signed-in operators can answer
+    people_version bigint  NOT NULL DEFAULT 1 -- number of changes of accounts
 );
 
 -- The counter row. Every commit updates it, so it has room for new versions on its page.
@@ -31,7 +28,16 @@ CREATE TABLE streams (
     events   bigint  NOT NULL DEFAULT 0, -- number of rows in events
     bytes    bigint  NOT NULL DEFAULT 0, -- size of their envelopes and payloads
     received bigint  NOT NULL DEFAULT 0, -- received_at of the newest event
-    decided  bigint  NOT NULL DEFAULT 0  -- number of rows in questions whose inbox is 'decided'
+    decided  bigint  NOT NULL DEFAULT 0, -- number of rows in questions whose inbox is 'decided'
+    mark     bigint  NOT NULL DEFAULT 0, -- identifies the last commit, so that a hub whose connection broke finds out whether it was its own
+    -- The commits after which hubs read again what they keep in memory: state in the store (questions
+    -- excepted: the log shows them), policy above it.
+    state    bigint  NOT NULL DEFAULT 0,
+    policy   bigint  NOT NULL DEFAULT 0,
+    -- The oldest schema version that a hub must support to use this database. A step that removes or changes
+    -- what the release before it uses raises it, so that hubs of that release end:
+    -- UPDATE streams SET min_schema = NNNN.
+    min_schema bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 20, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
 
 INSERT INTO streams DEFAULT VALUES;
@@ -110,6 +116,8 @@ CREATE TABLE questions (
     url          text    NOT NULL, -- secret; empty: the agent pulls
     listener_key text    NOT NULL, -- secret
     requester    text    NOT NULL, -- authenticated name of the requester; empty: unknown
+    owner        text    COLLATE "C" NOT NULL DEFAULT '', -- the hub that holds the request of the agent
+    machine      text    COLLATE "C" NOT NULL DEFAULT '', -- the machine on which the url names the agent; empty: on any
     text         text    NOT NULL, -- searchable text
     call         bytea, -- first 16 bytes of SHA-256 of the tool and its arguments; NULL: no tool call
     same         bytea, -- duplicate key, equal for duplicates; NULL: never grouped
@@ -166,11 +174,15 @@ CREATE TABLE deliveries (
     wake        bigint  NOT NULL, -- the later of due and leased
     open        boolean NOT NULL, -- an attempt is due or in progress; implies undelivered
     undelivered boolean NOT NULL, -- the answer may not have reached the agent
-    handled     bigint  NOT NULL  -- when a person marked it as handled
+    handled     bigint  NOT NULL, -- when a person marked it as handled
+    owner       text    COLLATE "C" NOT NULL DEFAULT '', -- the hub that attempts it
+    machine     text    COLLATE "C" NOT NULL DEFAULT ''  -- questions.machine
 );
 
 CREATE INDEX deliveries_undelivered ON deliveries (seq) WHERE undelivered;
 CREATE INDEX deliveries_open ON deliveries (wake) WHERE open;
+-- When a hub of another machine may give up a delivery.
+CREATE INDEX deliveries_given_up ON deliveries (greatest(until, wake)) WHERE open AND machine <> '' AND until > 0;
 
 -- The audit log. Rows are written in the transaction of the action that they record, and are never
 -- changed or removed.
@@ -196,9 +208,28 @@ CREATE TABLE key_rotations (
 
 -- Each opening of the database begins an epoch of its log.
 CREATE TABLE epochs (
-    n    bigint PRIMARY KEY,
-    id   text   NOT NULL, -- random
-    head bigint NOT NULL  -- the last sequence number before it
+    n        bigint PRIMARY KEY,
+    id       text   NOT NULL, -- random
+    head     bigint NOT NULL, -- the last sequence number before it
+    timeline text   NOT NULL DEFAULT '' -- of the server's history, changes when a standby is promoted and when a backup is restored
+);
+
+-- The hubs that use the database. Times are those of the database's clock.
+CREATE TABLE hubs (
+    id         text   COLLATE "C" PRIMARY KEY, -- of the process, a UUIDv7
+    name       text   NOT NULL, -- for people
+    version    text   NOT NULL,
+    started_at bigint NOT NULL,
+    seen_at    bigint NOT NULL,
+    facts      bytea  NOT NULL, -- what it tells the other hubs, JSON
+    machine    text   NOT NULL DEFAULT '' -- a loopback address means an agent on it
+);
+
+-- Work that one hub at a time does.
+CREATE TABLE leases (
+    name  text   COLLATE "C" PRIMARY KEY,
+    owner text   NOT NULL, -- hubs.id
+    until bigint NOT NULL
 );
 
 CREATE TABLE people (
@@ -250,6 +281,17 @@ CREATE TABLE sign_in_codes (
     created_at bigint  NOT NULL,
     expires_at bigint  NOT NULL
 );
+
+-- Sign-ins in several steps.
+CREATE TABLE flows (
+    id         bytea  PRIMARY KEY, -- hash of a secret
+    kind       text   COLLATE "C" NOT NULL,
+    data       bytea  NOT NULL,
+    expires_at bigint NOT NULL
+);
+
+CREATE INDEX flows_by_kind ON flows (kind, expires_at);
+CREATE INDEX flows_by_end ON flows (expires_at);
 
 -- WebAuthn credentials, which sign answers. Only public keys are stored.
 CREATE TABLE passkeys (
@@ -465,6 +507,19 @@ CREATE TABLE alerts (
 
 CREATE UNIQUE INDEX alerts_open ON alerts (rule, app, session, person) WHERE closed_at = 0;
 
+-- Which agents run the gate, by machine and account.
+CREATE TABLE coverage (
+    host        text   COLLATE "C" NOT NULL,
+    account     text   COLLATE "C" NOT NULL,
+    agent       text   COLLATE "C" NOT NULL,
+    report      bytea  NOT NULL, -- JSON; empty: none
+    reported_at bigint NOT NULL,
+    proof       bytea  NOT NULL, -- JSON; empty: none
+    proven_at   bigint NOT NULL,
+    requester   text   COLLATE "C" NOT NULL DEFAULT '', -- that reported the agent first: limits are per requester
+    PRIMARY KEY (host, account, agent)
+);
+
 -- Positions of the readers of the log.
 CREATE TABLE cursors (
     name   text   COLLATE "C" PRIMARY KEY, -- projections, ratings
@@ -629,3 +684,40 @@ CREATE TABLE machine_decisions (
     appealed bigint NOT NULL, -- of calls
     PRIMARY KEY (quarter, app, agent, decided, risk, outcome)
 );
+
+-- The trigram index for text search. The log is divided into blocks of 1024 sequence
+-- numbers, and a block into 16 segments of 64. For every trigram (three consecutive
+-- bytes, hashed to 20 bits) a block stores the segments that contain it, so a search
+-- reads only the segments that contain all trigrams of its text.
+--
+-- The hub that leads builds it in the background from full blocks. The rest of the log is
+-- searched event by event.
+
+CREATE TABLE search_blocks (
+    block   bigint  PRIMARY KEY, -- block n is the range from n*1024 to n*1024+1023
+    made    text    COLLATE "C" NOT NULL, -- filter.IndexVersion of the indexed text; empty: stale and without trigrams, because events were removed
+    crowded integer NOT NULL -- bit mask of saturated segments: too many trigrams to list, always searched
+);
+
+CREATE INDEX search_blocks_stale ON search_blocks (block) WHERE made = '';
+
+-- The trigrams of a block, in slices by the first 6 bits of the hash.
+CREATE TABLE search_grams (
+    block bigint   NOT NULL, -- search_blocks.block
+    slice smallint NOT NULL,
+    grams bytea    NOT NULL, -- the other 14 bits in ascending order, each as the delta to its predecessor (varint) and a bit mask of segments (2 bytes)
+    PRIMARY KEY (block, slice)
+);
+
+ALTER TABLE search_grams ALTER COLUMN grams SET STORAGE EXTERNAL; -- not compressed: a search reads many
+
+-- Payloads are stored compressed. lz4 needs less of the server's CPU than its default, if it has it.
+
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_settings WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN
+        ALTER TABLE events ALTER COLUMN payload SET COMPRESSION lz4, ALTER COLUMN envelope SET COMPRESSION lz4;
+        ALTER TABLE chats ALTER COLUMN chat SET COMPRESSION lz4;
+        ALTER TABLE questions ALTER COLUMN question SET COMPRESSION lz4;
+    END IF;
+END $$;
