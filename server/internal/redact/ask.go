@@ -11,17 +11,20 @@ import (
 // covers one word or the content of one quoted string: never a quote, a line break, or a sign with which
 // a shell separates, redirects or substitutes commands. Where it isn't certain that a secret is such a
 // word or string, only the start of it is replaced. lines returns the command lines of the event's call;
-// it is called only if the event may contain a secret.
+// it is called only if the event may contain a secret. Nil: there is no question, as in JSON.
 func (r *Redactor) Ask(b []byte, lines func() []call.Line) (out []byte, n int) {
 	if r == nil || !r.mayContainSecret(b) {
 		return b, 0
 	}
-	w := walker{r: r, in: b, shells: map[string]call.Shell{}}
-	for _, line := range lines() {
-		if shell, ok := w.shells[line.Text]; ok && shell != line.Shell {
-			line.Shell = call.Cmd // in whose lines no string is certain
+	w := walker{r: r, in: b}
+	if lines != nil {
+		w.shells = map[string]call.Shell{}
+		for _, line := range lines() {
+			if shell, ok := w.shells[line.Text]; ok && shell != line.Shell {
+				line.Shell = call.Cmd // in whose lines no string is certain
+			}
+			w.shells[line.Text] = line.Shell
 		}
-		w.shells[line.Text] = line.Shell
 	}
 	return w.redact()
 }

@@ -46,13 +46,7 @@ func New() *Redactor {
 // replacements. It does not modify b, and returns b itself if nothing matched. Valid JSON stays
 // valid. Text that is not JSON, or is nested too deeply, is returned unchanged; the hub rejects
 // it.
-func (r *Redactor) JSON(b []byte) (out []byte, n int) {
-	if r == nil || !r.mayContainSecret(b) {
-		return b, 0
-	}
-	w := walker{r: r, in: b}
-	return w.redact()
-}
+func (r *Redactor) JSON(b []byte) (out []byte, n int) { return r.Ask(b, nil) }
 
 // redact returns the redacted message and the number of replacements.
 func (w *walker) redact() (out []byte, n int) {
