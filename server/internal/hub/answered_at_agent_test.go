@@ -227,7 +227,7 @@ func BenchmarkDetectAnswerAtAgent(b *testing.B) {
 			s := storetest.Open(b, storetest.Options{})
 			defer func() { require.NoError(b, s.Close()) }()
 			h := New(Config{Store: s, Feed: feed.New(0, 64, 1<<20)})
-			d, _, err := h.draft(b.Context(), toolEvent, Caller{})
+			d, err := h.draft(b.Context(), toolEvent, Caller{})
 			require.NoError(b, err)
 			for range asking {
 				e := withQuestion(hookEvent(b, "PermissionRequest", rmCall))
@@ -240,7 +240,7 @@ func BenchmarkDetectAnswerAtAgent(b *testing.B) {
 			d.ID = 1000
 			b.ReportAllocs()
 			for b.Loop() {
-				h.detectAnswerAtAgent(b.Context(), &d.Event)
+				h.detectAnswerAtAgent(b.Context(), &postedEvent{Arrival: d, event: &d.Event})
 			}
 		})
 	}

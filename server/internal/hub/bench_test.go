@@ -33,7 +33,7 @@ func BenchmarkDraft(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(toolEvent)))
 			for b.Loop() {
-				_, _, err := c.hub.draft(b.Context(), toolEvent, Caller{})
+				_, err := c.hub.draft(b.Context(), toolEvent, Caller{})
 				require.NoError(b, err)
 			}
 		})

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"context"
 	"log/slog"
 	"net/netip"
 	"sync"
@@ -18,6 +19,9 @@ import (
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
 )
+
+// DefaultReconnectGrace is the default of Config.ReconnectGrace.
+const DefaultReconnectGrace = 10 * time.Second
 
 // DialPolicy decides which callback URLs may be dialed.
 type DialPolicy interface {
@@ -129,6 +133,12 @@ type Hub struct {
 	reserved        reservations
 }
 
+// Reach counts the notifications that reach people.
+type Reach interface {
+	// Reachable returns how many notifications of a new question would be delivered now.
+	Reachable(ctx context.Context) int
+}
+
 // TestRequests are the questions that the hub itself asks.
 type TestRequests interface {
 	// Owns reports whether an event with this idempotency key is one.
@@ -164,16 +174,22 @@ func (h *Hub) callerProcess(caller Caller) *peer.Process {
 	if h.Processes == nil || !caller.Remote.IsValid() {
 		return nil
 	}
-	return caller.Connection.Process(func() *peer.Process { return h.findProcess(caller) })
+	return caller.Connection.Process(func() (p *peer.Process) {
+		if caller.Process.PID != 0 {
+			p, _ = peer.Describe(caller.Process)
+		} else {
+			p, _ = h.Processes.ProcessOf(caller.Remote, caller.Local)
+		}
+		return p
+	})
 }
 
-func (h *Hub) findProcess(caller Caller) *peer.Process {
-	if caller.Process.PID != 0 {
-		p, _ := peer.Describe(caller.Process)
-		return p
+// actor returns the caller in the form in which package question knows it.
+func (h *Hub) actor(caller Caller) question.Actor {
+	return question.Actor{
+		Name: caller.Identity.Name, Via: caller.Identity.Via, IsAdmin: caller.Identity.HasRole(schema.Admin), Paired: caller.Identity.Paired,
+		Process: h.callerProcess(caller),
 	}
-	p, _ := h.Processes.ProcessOf(caller.Remote, caller.Local)
-	return p
 }
 
 // checkURL returns why the dial policy rejects a callback URL, or nil if it may be dialed.

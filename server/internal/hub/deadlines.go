@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,8 +126,8 @@ func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 	if err != nil {
 		return err
 	}
-	h.sendReason(ctx, event)         // its undo window may have ended
-	return h.endUnreachable(ctx, id) // a vote was undone, or an escalation added no one
+	h.sendReason(ctx, question.RefusalOf(event)) // its undo window may have ended
+	return h.endUnreachable(ctx, id)             // a vote was undone, or an escalation added no one
 }
 
 // endUnreachable ends a question that no one can decide any more.
@@ -147,4 +148,65 @@ func (h *Hub) endUnreachableQuorums(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// maxClockDrift is how far wall clock and monotonic clock may diverge before deadlines
+// are shifted.
+const maxClockDrift = 5 * time.Second
+
+// elapsed returns the monotonic time between two readings. It ignores changes of the
+// wall clock and does not count time in which the machine slept.
+func elapsed(from, to time.Time) time.Duration { return to.Sub(from) }
+
+// detectClockStep shifts the deadlines and undo windows of pending questions when the
+// wall clock was set or the machine slept. Rows store wall time, so that deadlines
+// survive restarts, but a question's time limit is meant in elapsed time. The agent's
+// own timer stopped while the machine slept, too.
+func (h *Hub) detectClockStep(ctx context.Context) {
+	h.clockMu.Lock()
+	defer h.clockMu.Unlock()
+	now := h.Clock()
+	step := now.Round(0).Sub(h.clockChecked.Round(0)) - h.elapsed(h.clockChecked, now) // Round(0) strips the monotonic reading
+	if step.Abs() < maxClockDrift {
+		return
+	}
+	h.clockChecked = now
+	h.Log.Warn("clock step or sleep detected; shifting the deadlines of pending questions", "step", step)
+	if step < 0 { // no grant is valid longer than people were told
+		h.expireGrants(ctx, now.Add(question.GrantLifetime-step))
+	}
+	h.shiftRules(ctx, now, step)
+	pending, err := h.Store.Pending(ctx)
+	for _, e := range pending {
+		_, moveErr := h.transition(ctx, e.ID, func(s *question.Snapshot) (*store.Change, error) { return s.Shift(step) })
+		err = cmp.Or(moveErr, err)
+	}
+	if err != nil {
+		h.Log.Error("deadline shift failed; a question may expire at the wrong time", "err", err)
+	}
+}
+
+// shiftRules shifts the expiry of rules when the clock was set back, so that they don't
+// stay active longer. After a forward step or sleep they keep their wall time and end
+// early: eight hours are eight hours.
+func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration) {
+	if step >= 0 || h.rules.Load() == nil {
+		return
+	}
+	err := h.Store.ShiftRules(ctx, now, step)
+	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
+		h.rules.Store(nil)
+		h.Log.Error("shifting the expiry of rules failed; no rule is active", "err", err)
+	}
+}
+
+// expireGrants ends the grants that have expired at now, and returns when to call it again; zero:
+// when there is a new grant.
+func (h *Hub) expireGrants(ctx context.Context, now time.Time) (next time.Time) {
+	next, err := h.Store.ExpireGrants(ctx, now)
+	if err != nil && ctx.Err() == nil {
+		h.Log.Error("expired grants not recorded; they can't be used", "retry_in", time.Second, "err", err)
+		return now.Add(time.Second)
+	}
+	return next
 }

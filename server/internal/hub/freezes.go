@@ -3,6 +3,8 @@ package hub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"sync"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -106,4 +108,135 @@ func (h *Hub) denyFrozen(ctx context.Context, e *store.Event) *store.Event {
 		return e
 	}
 	return denied
+}
+
+// recentSessions is the number of sessions that Freezes reads.
+const recentSessions = 200
+
+// openCallLimit is the age beyond which a call counts as abandoned.
+const openCallLimit = schema.Millis(60 * 60 * 1000)
+
+// Freezes returns the active freezes, and the state of their agents.
+func (h *Hub) Freezes(ctx context.Context) (control.FreezeList, error) {
+	list := control.FreezeList{Freezes: append([]control.Freeze{}, h.Store.ActiveFreezes()...)}
+	if len(list.Freezes) == 0 {
+		return list, nil
+	}
+	known := map[store.SessionKey]bool{}
+	h.frozen.mu.Lock()
+	for key, state := range h.frozen.states {
+		known[key] = true
+		if state == sessionUncontrolled {
+			list.Uncontrolled++
+		} else {
+			list.Stopped++
+		}
+	}
+	for _, calls := range h.frozen.unchecked {
+		list.Unchecked += calls
+	}
+	h.frozen.mu.Unlock()
+	sessions, _, err := h.Store.Sessions(ctx, store.SessionFilter{Limit: recentSessions})
+	if err != nil {
+		return list, err
+	}
+	for _, raw := range sessions {
+		var s struct {
+			Sum struct {
+				App     string        `json:"source_app"`
+				Session string        `json:"session_id"`
+				Ended   bool          `json:"ended"`
+				LastAt  schema.Millis `json:"lastAt"`
+			} `json:"sum"`
+			Open []json.RawMessage `json:"open"`
+		}
+		if json.Unmarshal(raw, &s) != nil || s.Sum.Ended || len(s.Open) == 0 || s.Sum.LastAt < h.nowMillis()-openCallLimit {
+			continue
+		}
+		key := store.SessionKey{App: s.Sum.App, Session: s.Sum.Session}
+		if !known[key] && h.Store.FreezeOf(key.App, key.Session) != nil {
+			list.Finishing++
+		}
+	}
+	return list, nil
+}
+
+// frozenState is the state of a session since it was frozen.
+type frozenState int
+
+const (
+	sessionStopped      frozenState = 1 + iota // its hook got the freeze, or its turn ended
+	sessionUncontrolled                        // it started a call although it is frozen
+)
+
+// freezeProgress records the sessions that reported something while they are frozen. After a
+// restart of the hub it is empty, and fills with their next events.
+type freezeProgress struct {
+	mu        sync.Mutex
+	states    map[store.SessionKey]frozenState
+	unchecked map[store.SessionKey]int // calls that ran because their hook could not reach the hub
+}
+
+// maxFrozenSessions limits the map; the counts don't go beyond it.
+const maxFrozenSessions = 10_000
+
+func (p *freezeProgress) set(key store.SessionKey, state frozenState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.states == nil {
+		p.states = map[store.SessionKey]frozenState{}
+	}
+	if _, known := p.states[key]; known || len(p.states) < maxFrozenSessions {
+		p.states[key] = state
+	}
+}
+
+func (p *freezeProgress) addUnchecked(key store.SessionKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unchecked == nil {
+		p.unchecked = map[store.SessionKey]int{}
+	}
+	if p.unchecked[key] > 0 || len(p.unchecked) < maxFrozenSessions {
+		p.unchecked[key]++
+	}
+}
+
+// drop removes the sessions that no active freeze stops.
+func (p *freezeProgress) drop(s store.Freezes) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range p.states {
+		if s.FreezeOf(key.App, key.Session) == nil {
+			delete(p.states, key)
+		}
+	}
+	for key := range p.unchecked {
+		if s.FreezeOf(key.App, key.Session) == nil {
+			delete(p.unchecked, key)
+		}
+	}
+}
+
+// recordFrozen records an event of a frozen session.
+func (h *Hub) recordFrozen(_ context.Context, s *postedEvent) {
+	e, directive, isLate := s.event, s.receipt.Directive, s.caller.isLate
+	f := h.Store.FreezeOf(e.App, e.Session)
+	if f == nil {
+		return
+	}
+	key := store.SessionKey{App: e.App, Session: e.Session}
+	switch {
+	case directive != nil && directive.Freeze != nil:
+		h.frozen.set(key, sessionStopped)
+	case e.Type == "Stop" || e.Type == sessionEndEvent:
+		h.frozen.set(key, sessionStopped)
+	case e.Type != toolStartEvent || e.Question != nil || isLate && e.Timestamp < int64(f.CreatedAt):
+	case hookVerdictOf(e).By == control.ByFreeze: // it knew the freeze from its file
+		h.frozen.set(key, sessionStopped)
+	case isLate:
+		h.frozen.addUnchecked(key)
+	default:
+		h.frozen.set(key, sessionUncontrolled)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/arrival"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -172,20 +173,30 @@ func (h *Hub) canSendMessage(from string, sentAt schema.Millis) bool {
 		h.People.Check(schema.AccessKeep, identity) == nil
 }
 
-// prepareMessages sets the effect of the event on the messages to its session.
-func (h *Hub) prepareMessages(d *store.EventDraft) {
-	key := store.SessionKey{App: d.App, Session: d.Session}
-	ends := d.Type == sessionEndEvent
-	if !ends && !h.Store.HasMessages(key) {
+// requestDirective adds the effect of the event on the messages to its session, and lets the store answer with the
+// directive for its agent, as far as the poster applies it.
+func (h *Hub) requestDirective(a *arrival.Arrival, caller Caller) {
+	key := store.SessionKey{App: a.App, Session: a.Session}
+	ends, hasMessages := a.Type == sessionEndEvent, h.Store.HasMessages(key)
+	agentID := ""
+	if ends || hasMessages { // finding the subagent decodes the payload, and few sessions have messages
+		agentID = a.Call().Facts.AgentID
+		// The results of a call come before the model reads the message that was handed over with it.
+		acts := a.Type == toolStartEvent || a.Type == stopEvent || a.Type == subagentStopEvent
+		a.Messages = &store.MessageStep{AgentID: agentID, ActedOn: acts, Ended: ends}
+	}
+	if caller.Accepts == nil || *caller.Accepts == (control.Accepts{}) {
 		return
 	}
-	// The results of a call come before the model reads the message that was handed over with it.
-	acts := d.Type == toolStartEvent || d.Type == stopEvent || d.Type == subagentStopEvent
-	d.Messages = &store.MessageStep{AgentID: question.HookFactsOf(&d.Event).AgentID, ActedOn: acts, Ended: ends}
-	if r := d.Directive; r != nil {
-		r.CanSend = h.canSendMessage
-		r.Message = r.Message && !ends && (d.Type != stopEvent || h.mayBlockStop(key))
+	r := &store.DirectiveRequest{Accepts: *caller.Accepts, AgentID: agentID, IsValid: h.env.IsGrantValid, CanSend: h.canSendMessage}
+	r.Message = r.Message && hasMessages && !ends && (a.Type != stopEvent || h.mayBlockStop(key))
+	if r.Grant && h.Store.HasGrants(a.App, a.Session) {
+		if c := a.SentCall(nil); c.Exists() {
+			r.Digest = control.Digest(c.Name, c.Arguments)
+			r.StoredDigest = h.env.StoredDigest(r.Digest)
+		}
 	}
+	a.Directive = r
 }
 
 // mayBlockStop reports whether a message may keep the agent from ending its turn.
@@ -197,7 +208,8 @@ func (h *Hub) mayBlockStop(key store.SessionKey) bool {
 
 // afterMessages reports the changes by a stored event: it may have taken messages, and a prompt or
 // the end of the session ends the wait of its hook.
-func (h *Hub) afterMessages(d *store.EventDraft, taken *control.Directive) {
+func (h *Hub) afterMessages(_ context.Context, d *postedEvent) {
+	taken := d.receipt.Directive
 	key := store.SessionKey{App: d.App, Session: d.Session}
 	h.mu.Lock()
 	switch {
@@ -254,6 +266,13 @@ func (h *Hub) WaitForMessage(ctx context.Context, key store.SessionKey, o WaitOp
 	}
 }
 
+// messageWaiter is the hook that waits for messages to an idle session.
+type messageWaiter struct {
+	name    string // chosen by the hook
+	changed feed.Wakeup
+	ended   bool // by a prompt, the end of the session or another waiter; guarded by Hub.mu
+}
+
 // addMessageWaiter registers a waiter, and ends the wait of another one.
 func (h *Hub) addMessageWaiter(key store.SessionKey, w *messageWaiter) (remove func()) {
 	h.mu.Lock()
@@ -269,5 +288,34 @@ func (h *Hub) addMessageWaiter(key store.SessionKey, w *messageWaiter) (remove f
 		if h.messageWaiters[key] == w {
 			delete(h.messageWaiters, key)
 		}
+	}
+}
+
+// endMessageWaitLocked ends the wait of the session's hook. The caller holds mu.
+func (h *Hub) endMessageWaitLocked(key store.SessionKey) {
+	if w := h.messageWaiters[key]; w != nil {
+		w.ended = true
+		w.changed.Wake()
+	}
+}
+
+// sendReason sends the reason for keeping a call refused to the session, once the answer is final: a
+// hook can't tell the model why. A reason without a sign-in reaches the model, as that of any denial
+// does, and carries no name. The answer stands even if its author may not send messages or the session
+// can't have any.
+func (h *Hub) sendReason(ctx context.Context, r *question.Refusal) {
+	if r == nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	if r.By.Verified {
+		identity, _ := h.People.IdentityOf(r.By.Name, r.By.Via)
+		_, err = h.SendMessage(ctx, r.Message, r.Key, Caller{Identity: identity})
+	} else {
+		_, err = h.storeMessage(ctx, r.Message, r.Key, store.LocalName)
+	}
+	if err != nil {
+		h.Log.Info("the reason for a refusal was not sent to the session", "message", r.Key, "err", err)
 	}
 }

@@ -11,22 +11,14 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/hub/arrival"
 	"github.com/hookback/hookback/server/internal/hub/lifeline"
-	"github.com/hookback/hookback/server/internal/hub/rawevent"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // The operations of people and agents on a question. Package question decides what each
 // changes.
-
-// actor returns the caller in the form in which package question knows it.
-func (h *Hub) actor(caller Caller) question.Actor {
-	return question.Actor{
-		Name: caller.Identity.Name, Via: caller.Identity.Via, IsAdmin: caller.Identity.HasRole(schema.Admin), Paired: caller.Identity.Paired,
-		Process: h.callerProcess(caller),
-	}
-}
 
 // Respond stores a person's answer and returns the event. The first answer wins:
 // repeating it returns the event unchanged, and a different one returns
@@ -45,10 +37,11 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 	event, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
 		return s.Respond(r, from, passkey, h.Clock())
 	})
-	if err == nil {
-		h.sendReason(ctx, event)
+	if err != nil {
+		return nil, err
 	}
-	return eventJSON(event, err)
+	h.sendReason(ctx, question.RefusalOf(event))
+	return event.AppendJSON(nil, -1), nil
 }
 
 // Challenge returns the options with which the caller's passkey signs an answer.
@@ -66,25 +59,6 @@ func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, calle
 		return schema.PasskeyOptions{}, err
 	}
 	return h.People.Challenge(ctx, caller.Identity, sha256.Sum256(text))
-}
-
-// verifyAssertion verifies the assertion that comes with an answer.
-func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (a question.Assertion) {
-	if len(r.Proof) == 0 {
-		return a
-	}
-	a.IsPresent = true
-	s, err := h.readSnapshot(ctx, id)
-	var text []byte
-	if err == nil {
-		text, err = s.SignedPayload(r)
-	}
-	if err == nil {
-		a.Proof, err = h.People.VerifyAssertion(ctx, by, r.Proof, sha256.Sum256(text))
-		a.Proof.Signed = string(text)
-	}
-	a.Err = err
-	return a
 }
 
 // defaultUndoWindow is the undo window of bulk approvals that set no HoldMS.
@@ -107,7 +81,7 @@ func (h *Hub) ApproveAll(ctx context.Context, list *schema.Approvals, caller Cal
 	}
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the undo windows are computed
 	from := h.actor(caller)
-	results := make([]rawevent.Result, len(list.Requests))
+	results := make([]arrival.Result, len(list.Requests))
 	var wg sync.WaitGroup // in parallel, so that they share a group commit
 	for i, seen := range list.Requests {
 		wg.Go(func() {
@@ -119,7 +93,7 @@ func (h *Hub) ApproveAll(ctx context.Context, list *schema.Approvals, caller Cal
 		})
 	}
 	wg.Wait()
-	return rawevent.EncodeResults(results)
+	return arrival.EncodeResults(results)
 }
 
 // Undo drops the answer in the undo window and returns the event. It returns
@@ -233,6 +207,9 @@ func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string
 	})
 	return err
 }
+
+// Attach records that an open request waits for the answer of a question. See lifeline.Requests.
+func (h *Hub) Attach(id schema.EventID) (detach func(isLost bool)) { return h.requests.Attach(id) }
 
 // ResolveRecipients returns the names of the people that recipients address. See notify.Hub.
 func (h *Hub) ResolveRecipients(to *schema.Recipients) ([]string, error) {

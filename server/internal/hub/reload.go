@@ -4,10 +4,19 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"sync"
 
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
+
+// followedState is this hub's last report of the state that other hubs change.
+type followedState struct {
+	mu       sync.Mutex
+	freezes  []control.Freeze
+	messages map[store.SessionKey]int64
+}
 
 // Reload reads the rules again after another hub has changed something, and reports other changes to pages
 // and waiting hooks. The other hub has written all rows. See reload.Reloader.

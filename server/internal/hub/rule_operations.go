@@ -28,7 +28,7 @@ func (h *Hub) compileDraft(ctx context.Context, d *schema.RuleDraft, caller Call
 	if s.IsStartedByRequester(h.actor(caller)) {
 		return nil, nil, &schema.HintError{Err: schema.ErrSelfApproval, Hint: "The rule came from a program that the requester started. Create it in the dashboard."}
 	}
-	call := ruleCall(&s.Event, &s.Ask, &s.Status)
+	call := ruleCall(&s.Event, &s.Ask, &s.Status, s.Call())
 	rule, err := rules.Compile(d, call, by, h.nowMillis())
 	return rule, call, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/rules"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -63,7 +64,7 @@ func (p *rulePreview) evaluate(ctx context.Context, db store.Questions) error {
 
 // covers reports whether the rule would have answered a stored permission.
 func (p *rulePreview) covers(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status) bool {
-	call := ruleCall(e, q, st)
+	call := ruleCall(e, q, st, question.CallOf(e, q))
 	call.ID = 0 // ignore when the rule was created
 	return p.set.Decide(call, p.rule.CreatedAt) != nil
 }

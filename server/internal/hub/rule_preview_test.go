@@ -71,9 +71,9 @@ func BenchmarkPreviewRule(b *testing.B) {
 	h := New(Config{Store: s, Feed: feed.New(s.Head(), 64, 1<<20)})
 	drafts := make([]*store.EventDraft, 0, previewMaxQuestions)
 	for i := range previewMaxQuestions {
-		d, _, err := h.draft(b.Context(), []byte(bashRequest(fmt.Sprintf("s%d", i), "npm test src")), Caller{})
+		d, err := h.draft(b.Context(), []byte(bashRequest(fmt.Sprintf("s%d", i), "npm test src")), Caller{})
 		require.NoError(b, err)
-		drafts = append(drafts, d)
+		drafts = append(drafts, &d.EventDraft)
 	}
 	for i := 0; i < len(drafts); i += 1000 {
 		for _, r := range s.AppendAll(b.Context(), drafts[i:i+1000]) {

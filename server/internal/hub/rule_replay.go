@@ -102,7 +102,7 @@ func (r *ruleReplay) add(e *store.Event) {
 }
 
 func (r *ruleReplay) example(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, opposed bool) history.ReplayExample {
-	call, _ := question.CallOf(e, q)
+	call := question.CallOf(e, q)
 	example := history.ReplayExample{
 		Event: e.ID, SourceApp: e.App, Tool: call.Name, Title: st.Intent.Title(), Effect: r.preview.rule.Then, Sentence: r.preview.rule.Text,
 		Decided: history.DecidedByPerson, Outcome: history.CallOpen, Opposed: opposed, At: schema.Millis(e.ReceivedAt.UnixMilli()),

@@ -1,14 +1,16 @@
 package hub
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
-	"time"
+	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/rules"
@@ -19,24 +21,22 @@ import (
 // person's answer, with its own commit and notifications. If anything fails, the
 // question is left to a person.
 
-// applyRules lets the rules answer a question that was just stored, and returns the
-// question in its resulting state.
-func (h *Hub) applyRules(ctx context.Context, e *store.Event, q *schema.HumanInTheLoop) *store.Event {
+// applyRules lets the rules answer a question that was just stored.
+func (h *Hub) applyRules(ctx context.Context, s *postedEvent) {
+	e := s.event
+	if !s.isQuestion() {
+		return
+	}
 	if h.Store.FreezeOf(e.App, e.Session) != nil {
-		return h.denyFrozen(ctx, e)
+		s.event = h.denyFrozen(ctx, e)
+		return
 	}
-	set := h.rules.Load()
-	if set == nil || q.Type != schema.Permission || e.App == schema.TestApp {
-		return e
+	if h.rules.Load() == nil || s.Ask.Type != schema.Permission || e.App == schema.TestApp {
+		return
 	}
-	call, ok := pendingRuleCall(e, q)
-	if !ok {
-		return e
+	if call, ok := pendingRuleCall(e, s.Ask, s.Call()); ok {
+		s.event = cmp.Or(h.decideByRule(ctx, e.ID, call, 0), e)
 	}
-	if answered := h.decideByRule(ctx, e.ID, call, 0); answered != nil {
-		return answered
-	}
-	return e
 }
 
 // decideByRule lets the rules answer a question about a call and returns the resulting
@@ -119,7 +119,7 @@ func (h *Hub) applyRulesToPending(ctx context.Context, onlyRule int64) {
 		if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil || q.Type != schema.Permission {
 			continue
 		}
-		call, ok := pendingRuleCall(e, &q)
+		call, ok := pendingRuleCall(e, &q, question.CallOf(e, &q))
 		if !ok {
 			continue
 		}
@@ -218,20 +218,6 @@ func (h *Hub) endSessionRules(ctx context.Context, end *store.Event) {
 	}
 }
 
-// shiftRules shifts the expiry of rules when the clock was set back, so that they don't
-// stay active longer. After a forward step or sleep they keep their wall time and end
-// early: eight hours are eight hours.
-func (h *Hub) shiftRules(ctx context.Context, now time.Time, step time.Duration) {
-	if step >= 0 || h.rules.Load() == nil {
-		return
-	}
-	err := h.Store.ShiftRules(ctx, now, step)
-	if err = cmp.Or(err, h.loadRules(ctx)); err != nil {
-		h.rules.Store(nil)
-		h.Log.Error("shifting the expiry of rules failed; no rule is active", "err", err)
-	}
-}
-
 // requireRuleAccess requires the role for a change of a rule: admin if the change lets the rule apply
 // beyond one session, as for accounts and channels, otherwise operator. Revoking a rule answers nothing,
 // so operators may revoke every rule.
@@ -240,4 +226,46 @@ func (h *Hub) requireRuleAccess(caller Caller, beyondSession bool) error {
 		return h.People.Check(schema.AccessAdmin, caller.Identity)
 	}
 	return h.People.Check(schema.AccessKeep, caller.Identity)
+}
+
+// ruleCall returns the view of a stored question that rules are matched against; call is what question.CallOf returns
+// for it.
+func ruleCall(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, call *question.Call) *rules.Call {
+	c := &rules.Call{
+		ID: e.ID, Kind: q.Type, App: e.App, Session: e.Session, AgentRisk: q.Risk, HubRisk: st.Risk, Class: st.Class,
+		IsRestricted: question.IsRestricted(q) || len(st.Recipients) > 0,
+		HasFindings:  len(st.Findings) > 0, PolicyAsked: hookVerdictOf(e).Verdict == control.VerdictAsk,
+	}
+	c.Agent, c.Tool, c.Arguments, c.Cwd, c.Project = call.Agent, call.Name, call.Arguments, call.Cwd, call.Project
+	if call.Exists() {
+		c.Hash = call.Hash()
+	}
+	c.Redacted = bytes.Contains(c.Arguments, []byte(schema.RedactedPrefix))
+	return c
+}
+
+// pendingRuleCall returns the view of a question that rules may still answer: it is pending, has no answer in
+// its undo window, and is not addressed to certain people.
+func pendingRuleCall(e *store.Event, q *schema.HumanInTheLoop, call *question.Call) (c *rules.Call, ok bool) {
+	var st schema.Status
+	if json.Unmarshal(e.Status, &st) != nil || st.Status != schema.Pending || st.Held != nil || len(st.Recipients) > 0 {
+		return nil, false
+	}
+	return ruleCall(e, q, &st, call), true
+}
+
+// hookVerdictOf returns what the hook of the event decided by itself. The verdict is VerdictAsk, by which its policy
+// requires a person, also if the member can't be read.
+func hookVerdictOf(e *store.Event) (v control.HookVerdict) {
+	if !bytes.Contains(e.Envelope, []byte(`"`+control.HookMember+`"`)) {
+		return v
+	}
+	var envelope map[string]json.RawMessage
+	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) != nil {
+		return control.HookVerdict{Verdict: control.VerdictAsk}
+	}
+	if raw := envelope[control.HookMember]; raw != nil && json.Unmarshal(raw, &v) != nil {
+		return control.HookVerdict{Verdict: control.VerdictAsk}
+	}
+	return v
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/hub/arrival"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
 
@@ -37,7 +40,9 @@ func BenchmarkRules(b *testing.B) {
 		b.Run(fmt.Sprintf("evaluate/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				require.Same(b, e, h.applyRules(b.Context(), e, &q))
+				s := postedEvent{Arrival: &arrival.Arrival{Ask: &q}, event: e, first: &question.Snapshot{Question: &store.Question{Event: *e}, Ask: q}}
+				h.applyRules(b.Context(), &s)
+				require.Same(b, e, s.event)
 			}
 		})
 		b.Run(fmt.Sprintf("ingest/%d", n), func(b *testing.B) {

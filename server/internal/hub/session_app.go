@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema/control"
-	"github.com/hookback/hookback/server/internal/hub/rawevent"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -54,13 +53,6 @@ func isChosen(agent string, e *store.Event) bool {
 		return envelope.Gate.AppChosen
 	}
 	return e.App != agent && !slices.Contains(question.DirectoryNames(e.Payload), e.App)
-}
-
-// keepApp sets the application of an event to that of its session.
-func (h *Hub) keepApp(ctx context.Context, s *rawevent.Event, caller Caller) {
-	if s.Agent != "" {
-		s.SetApp(h.SessionApp(ctx, s.Agent, &store.Event{App: s.App, Session: s.Session, Payload: s.Payload, Envelope: s.Envelope}, caller))
-	}
 }
 
 // firstApp returns the application of the session's first event in the store, or "".

@@ -98,3 +98,28 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 		}
 	}
 }
+
+// The types of events that begin and end the state that a hub keeps of a session in memory.
+const (
+	stopEvent         = "Stop"
+	promptEvent       = "UserPromptSubmit"
+	sessionStartEvent = "SessionStart"
+	toolStartEvent    = "PreToolUse"
+	subagentStopEvent = "SubagentStop"
+	// sessionEndEvent ends a session: no agent waits any longer.
+	sessionEndEvent = "SessionEnd"
+)
+
+// followSessionLocked ends the state in memory that an event at another hub ends. The caller holds mu.
+func (h *Hub) followSessionLocked(e *store.Event) {
+	key := store.SessionKey{App: e.App, Session: e.Session}
+	switch e.Type {
+	case stopEvent, sessionEndEvent:
+		h.recordFrozen(context.Background(), &postedEvent{event: e})
+	}
+	switch e.Type {
+	case promptEvent, sessionEndEvent:
+		h.endMessageWaitLocked(key)
+		delete(h.stopBlocks, key)
+	}
+}

@@ -42,13 +42,13 @@ func (h *Hub) IngestTelemetry(
 		if err != nil {
 			return result, fmt.Errorf("encode event of record: %w", err)
 		}
-		d, _, err := h.draft(ctx, encoded, caller)
+		d, err := h.draft(ctx, encoded, caller)
 		if err != nil {
 			result.Rejected++
 			firstErr = cmp.Or(firstErr, err)
 			continue
 		}
-		drafts = append(drafts, d)
+		drafts = append(drafts, &d.EventDraft)
 	}
 	if firstErr != nil {
 		h.Log.Warn("telemetry records rejected; their usage is not counted", "records", len(batch.Events)-len(drafts), "err", firstErr)

@@ -2,10 +2,12 @@ package hub
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -28,6 +30,25 @@ func (h *Hub) decodeSnapshot(q *store.Question) (*question.Snapshot, error) {
 		s.Blocked = h.checkURL(s.URL)
 	}
 	return s, err
+}
+
+// verifyAssertion verifies the assertion that comes with an answer.
+func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (a question.Assertion) {
+	if len(r.Proof) == 0 {
+		return a
+	}
+	a.IsPresent = true
+	s, err := h.readSnapshot(ctx, id)
+	var text []byte
+	if err == nil {
+		text, err = s.SignedPayload(r)
+	}
+	if err == nil {
+		a.Proof, err = h.People.VerifyAssertion(ctx, by, r.Proof, sha256.Sum256(text))
+		a.Proof.Signed = string(text)
+	}
+	a.Err = err
+	return a
 }
 
 // transition changes a question with optimistic concurrency and returns the resulting

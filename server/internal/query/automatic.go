@@ -63,7 +63,7 @@ func automaticAnswer(e *store.Event, rules map[int64]*schema.Rule, now schema.Mi
 	if json.Unmarshal(e.Status, &st) != nil || st.Source != schema.ByRule || st.Rule == nil || json.Unmarshal(e.Question, &q) != nil {
 		return a, false
 	}
-	call, _ := question.CallOf(e, &q)
+	call := question.CallOf(e, &q)
 	a = history.AutomaticAnswer{
 		Event: e.ID, SourceApp: e.App, SessionID: e.Session, Tool: call.Name, Title: st.Intent.Title(), Risk: st.Risk,
 		Rule: *st.Rule, Then: schema.ThenDeny, At: st.RespondedAt,

@@ -95,7 +95,7 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r inbox.HitlReq
 			r.ModelName = digest.StringValue(value)
 		}
 	})
-	if c, ok := question.CallOf(e, &q); ok && (r.ToolCall == nil || r.ToolCall.ArgumentsRef != "") {
+	if c := question.CallOf(e, &q); c.Exists() && (r.ToolCall == nil || r.ToolCall.ArgumentsRef != "") {
 		r.ToolCall = &schema.ToolCall{Name: c.Name, Arguments: c.Arguments}
 	}
 	r.WaitingOnMe = r.Status == inbox.HitlPending && s.canVote(me) && (st.Recipients == nil || slices.Contains(st.Awaiting, me.Name))
@@ -250,7 +250,7 @@ func approvalOf(e *store.Event) (*inbox.Approval, error) {
 	if q.Type != schema.Permission {
 		return nil, nil
 	}
-	c, _ := question.CallOf(e, &q)
+	c := question.CallOf(e, &q)
 	approval := inbox.Approval{
 		ID: e.ID.String(), ToolName: c.Name, Arguments: c.Arguments, Message: q.Question,
 		RequestedAt: e.ReceivedAt.UTC().Format(time.RFC3339), SessionID: e.Session,

@@ -44,7 +44,7 @@ func CallsClosedBy(e *store.Event, c *Call, list []PendingCall) (ids []schema.Ev
 			return []schema.EventID{list[i].ID}
 		}
 	}
-	if c.Name == "" || len(c.Arguments) == 0 {
+	if !c.Exists() {
 		return nil
 	}
 	hash := string(c.Hash())
@@ -105,12 +105,12 @@ type PendingCall struct {
 
 // PendingCall returns the call that the question is about.
 func (s *Snapshot) PendingCall() PendingCall {
-	c, ok := s.Call()
+	c := s.Call()
 	call := PendingCall{ID: s.ID, timestamp: s.Timestamp, facts: c.Facts, toolUseID: c.Facts.ToolUseID, noAgent: c.Facts.Agent == ""}
 	if s.Ask.ToolCall != nil && s.Ask.ToolCall.ID != "" {
 		call.toolUseID = s.Ask.ToolCall.ID
 	}
-	if ok {
+	if c.Exists() {
 		call.tool, call.hash = c.Name, string(c.Hash())
 	}
 	return call

@@ -2,6 +2,7 @@ package question
 
 import (
 	"sync"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -47,4 +48,9 @@ func (a *AskBacks) IsEmpty() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.recent) == 0
+}
+
+// IsRecentAskBack reports whether a question was answered with askBack a short time before now.
+func IsRecentAskBack(st *schema.Status, now time.Time) bool {
+	return st.Response != nil && st.Response.AskBack != "" && int64(st.RespondedAt) >= now.Add(-schema.AskBackWindow).UnixMilli()
 }

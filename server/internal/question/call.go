@@ -29,10 +29,16 @@ type Call struct {
 	// IsAmbiguous is set if the payload names the tool, the arguments or the directory more than once,
 	// and nothing but the payload names the call.
 	IsAmbiguous bool
+	// RefError is why the question's ToolCall.ArgumentsRef names no arguments.
+	RefError error
 
-	reading *call.Call
-	hash    []byte
+	isStated bool // in the question
+	reading  *call.Call
+	hash     []byte
 }
+
+// Exists reports whether there is a call. If not, other fields can be set nevertheless.
+func (c *Call) Exists() bool { return c.Name != "" && (len(c.Arguments) > 0 || c.isStated) }
 
 // HookFacts holds the members of a hook event that identify its agent, call, prompt and sender.
 type HookFacts struct{ Agent, AgentID, ToolUseID, PromptID, TokenOwner string }
@@ -40,16 +46,15 @@ type HookFacts struct{ Agent, AgentID, ToolUseID, PromptID, TokenOwner string }
 // HookFactsOf reads the members from the event itself, or else from the hook's payload.
 // Members of the wrong type count as absent.
 func HookFactsOf(e *store.Event) HookFacts {
-	c, _ := CallOf(e, nil)
-	return c.Facts
+	return CallOf(e, nil).Facts
 }
 
 // CallOf returns the call that the question q of an event is about, from the question itself or the hook's
-// payload; q is nil for an event without one. If ok is false, there is none, but the Facts are those of the event.
-func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c *Call, ok bool) {
+// payload; q is nil for an event without one.
+func CallOf(e *store.Event, q *schema.HumanInTheLoop) *Call {
 	envelope, _ := membersOf(slices.Concat([]byte("{"), e.Envelope, []byte("}")), "agent", "agent_id", "tool_use_id", "tokenOwner")
 	hook, repeated := membersOf(e.Payload, "tool_name", "toolName", "tool_input", "toolArgs", "cwd", "agent_id", "tool_use_id", "prompt_id")
-	c = &Call{
+	c := &Call{
 		Facts: HookFacts{
 			Agent: textOf(envelope["agent"]), AgentID: cmp.Or(textOf(envelope["agent_id"]), textOf(hook["agent_id"])),
 			ToolUseID: cmp.Or(textOf(envelope["tool_use_id"]), textOf(hook["tool_use_id"])), PromptID: textOf(hook["prompt_id"]),
@@ -68,13 +73,12 @@ func CallOf(e *store.Event, q *schema.HumanInTheLoop) (c *Call, ok bool) {
 	if q != nil && q.Context != nil && q.Context.Cwd != "" {
 		c.Cwd, c.Project = q.Context.Cwd, q.Context.Project
 	}
-	if q == nil || q.ToolCall == nil {
-		return c, c.Name != "" && len(c.Arguments) > 0
+	if q != nil && q.ToolCall != nil {
+		stated := *q.ToolCall
+		c.RefError = stated.ResolveArguments(e.Payload, e.Tool)
+		c.Name, c.Arguments, c.IsAmbiguous, c.isStated = stated.Name, stated.Arguments, false, true
 	}
-	stated := *q.ToolCall
-	_ = stated.ResolveArguments(e.Payload, e.Tool) // checked when it was posted
-	c.Name, c.Arguments, c.IsAmbiguous = stated.Name, stated.Arguments, false
-	return c, c.Name != ""
+	return c
 }
 
 // DirectoryNames returns the names of the directories in a hook's payload that its agent works in, and
@@ -195,8 +199,8 @@ func (c *Call) Reading() *call.Call {
 	return c.reading
 }
 
-// with returns the call with other arguments.
-func (c *Call) with(arguments json.RawMessage) *Call {
+// With returns the call with other arguments.
+func (c *Call) With(arguments json.RawMessage) *Call {
 	edited := *c
 	edited.Arguments, edited.reading, edited.hash = arguments, nil, nil
 	return &edited

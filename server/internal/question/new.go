@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
@@ -24,6 +23,8 @@ type Post struct {
 	Body           []byte                 // of the whole event, before redaction
 	Sent           sign.AskParts          // of the body
 	IsRedacted     bool                   // the stored event differs from the body
+	Call           *Call                  // what CallOf returns for it, as stored
+	SentCall       *Call                  // before redaction; nil: nothing was redacted, or the question sent can't be decoded
 	Approvers      []string               // all accounts that may answer; needed if IsRestricted, or with Environment.Defaults
 	Requester      string                 // authenticated name of the requester; empty: unknown
 	WaitsForAnswer bool                   // the request itself waits for the answer
@@ -49,11 +50,13 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	st := schema.Status{
 		Status: schema.Pending, Revision: 1, Risk: q.Risk, Follows: p.Follows, Test: d.App == schema.TestApp, Probe: p.IsProbe,
 	}
-	call, isCall := CallOf(&d.Event, q)
-	if isCall {
-		p.assess(call, &st)
+	if p.Call.Exists() {
+		p.Call.assess(&st, q)
+		if p.SentCall != nil {
+			addRedactionFinding(&st, p.Call, p.SentCall)
+		}
 	}
-	recipients, err := p.applyDefaults(env, &st, call.Name)
+	recipients, err := p.applyDefaults(env, &st, p.Call.Name)
 	if err != nil {
 		return err
 	}
@@ -87,11 +90,14 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	case q.Lifeline && q.Acknowledges() && q.ResponseWebSocketURL != "":
 		d.NewQuestion.Lifeline = store.ByListener
 	}
-	if isCall {
-		d.NewQuestion.Call = call.Hash()
-		d.NewQuestion.Appeal = p.appealDigest(call, env)
+	if p.Call.Exists() {
+		d.NewQuestion.Call = p.Call.Hash()
+		if q.Appeal != nil {
+			refused := cmp.Or(p.SentCall, p.Call)
+			d.NewQuestion.Appeal = env.StoredDigest(control.Digest(refused.Name, refused.Arguments))
+		}
 		if !p.IsProbe { // the answer to another question is none to this one
-			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, call)
+			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, p.Call)
 		}
 	}
 	if d.Status, err = json.Marshal(st); err != nil {
@@ -119,51 +125,6 @@ func (p *Post) applyDefaults(env *Environment, st *schema.Status, tool string) (
 	}
 	*p.Ask = stated
 	return p.resolveRecipients(env)
-}
-
-// assess assesses the call of the question in its status.
-func (p *Post) assess(c *Call, st *schema.Status) {
-	c.assess(st, p.Ask)
-	if original, ok := p.originalCall(); ok {
-		addRedactionFinding(st, c, original)
-	}
-}
-
-// originalCall returns the call before redaction; ok is false if nothing was redacted.
-func (p *Post) originalCall() (c *Call, ok bool) {
-	if !p.IsRedacted {
-		return nil, false
-	}
-	return sentCall(&p.Sent)
-}
-
-// sentCall returns the call of a posted question before redaction; ok is false if it can't be decoded.
-func sentCall(sent *sign.AskParts) (c *Call, ok bool) {
-	var q schema.HumanInTheLoop
-	if q.UnmarshalJSON(sent.HumanInTheLoop) != nil {
-		return &Call{}, false
-	}
-	c, _ = CallOf(&store.Event{Tool: sent.ToolName, Payload: sent.Payload}, &q)
-	return c, true
-}
-
-// LinesOf returns the command lines of the call of a posted question.
-func LinesOf(sent *sign.AskParts) []call.Line {
-	c, _ := sentCall(sent)
-	return c.Reading().Lines
-}
-
-// appealDigest returns the stored digest of the refused call before redaction; nil if the
-// question is no appeal.
-func (p *Post) appealDigest(stored *Call, env *Environment) []byte {
-	if p.Ask.Appeal == nil {
-		return nil
-	}
-	call, ok := p.originalCall()
-	if !ok {
-		call = stored
-	}
-	return env.StoredDigest(control.Digest(call.Name, call.Arguments))
 }
 
 // addHashes adds the hashes of the POST, which decide whether a repeat is the same request.

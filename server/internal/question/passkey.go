@@ -123,9 +123,9 @@ func (s *Snapshot) needsPasskey(r *schema.Response, weak bool) bool {
 		return false
 	}
 	calls := []schema.Status{{Class: s.Status.Class, Risk: risk.Highest(s.Ask.Risk, []schema.Finding{{Risk: s.Status.Risk}})}}
-	if c, ok := s.Call(); ok && len(r.ModifiedArguments) > 0 {
+	if c := s.Call(); c.Exists() && len(r.ModifiedArguments) > 0 {
 		var st schema.Status
-		c.with(r.ModifiedArguments).assess(&st, &s.Ask)
+		c.With(r.ModifiedArguments).assess(&st, &s.Ask)
 		calls = append(calls, st)
 	}
 	return slices.ContainsFunc(calls, func(c schema.Status) bool { return IsCovered(threshold, c.Class, c.Risk) })

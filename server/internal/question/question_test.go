@@ -73,6 +73,7 @@ func newRow(t testing.TB, people accounts, ask string) *row {
 		Ask: &q, Body: []byte(ask), Requester: "agent:build", Approvers: slices.Collect(maps.Keys(people)),
 		Sent: sign.AskParts{SourceApp: "a", SessionID: "s", HookEventType: "PermissionRequest", Payload: d.Payload, HumanInTheLoop: []byte(ask)},
 	}
+	p.Call = question.CallOf(&d.Event, &q)
 	require.NoError(t, question.New(d, p, r.env))
 	r.q = store.Question{Event: d.Event, NewQuestion: *d.NewQuestion, Version: 1, State: schema.Pending}
 	r.q.ID = 1

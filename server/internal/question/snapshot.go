@@ -146,15 +146,14 @@ type Snapshot struct {
 	undoable       *schema.Answer // answer in its undo window; nil if none
 	authority      store.Authority
 	call           *Call // see Call
-	isCall         bool
 }
 
 // Call returns the call that the question is about; see CallOf.
-func (s *Snapshot) Call() (c *Call, ok bool) {
+func (s *Snapshot) Call() *Call {
 	if s.call == nil {
-		s.call, s.isCall = CallOf(&s.Event, &s.Ask)
+		s.call = CallOf(&s.Event, &s.Ask)
 	}
-	return s.call, s.isCall
+	return s.call
 }
 
 // Duplicate is a later question of a group.
@@ -213,8 +212,7 @@ func (s *Snapshot) arguments() json.RawMessage {
 	case s.Status.Edited != nil:
 		return s.Status.Edited.Arguments
 	case s.Ask.ToolCall != nil && s.Ask.ToolCall.ArgumentsRef != "":
-		c, _ := s.Call()
-		return c.Arguments
+		return s.Call().Arguments
 	case s.Ask.ToolCall != nil:
 		return s.Ask.ToolCall.Arguments
 	default:

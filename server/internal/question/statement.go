@@ -48,7 +48,7 @@ func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *sign.Sta
 	text := sha256.Sum256([]byte(s.Ask.Question))
 	addSubject(sign.QuestionSubject, "sha256", hex.EncodeToString(text[:]))
 	tool := s.Tool
-	if c, ok := s.Call(); ok {
+	if c := s.Call(); c.Exists() {
 		tool = c.Name
 		if !c.isRedacted() {
 			digest := sign.CallDigest(c.Name, c.Arguments)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -32,6 +33,27 @@ func IsAppeal(e *store.Event) bool {
 		Appeal *schema.Appeal `json:"appeal"`
 	}
 	return json.Unmarshal(e.Question, &q) == nil && q.Appeal != nil
+}
+
+// Refusal is the reason of a person for keeping a call refused, as a message to its session.
+type Refusal struct {
+	By      *schema.Responder
+	Message control.MessageDraft
+	Key     string // of the message
+}
+
+// RefusalOf returns the refusal of an appeal; nil: the event has none.
+func RefusalOf(e *store.Event) *Refusal {
+	var st schema.Status
+	if !IsAppeal(e) || json.Unmarshal(e.Status, &st) != nil || st.Outcome != schema.Deny || st.RespondedBy == nil || st.Reason == "" ||
+		st.Source != schema.ByHuman && st.Source != schema.ByQuorum {
+		return nil
+	}
+	text := []rune("About the refused call: " + st.Reason)
+	text = text[:min(len(text), control.MaxMessageText)]
+	return &Refusal{st.RespondedBy, control.MessageDraft{
+		SourceApp: e.App, SessionID: e.Session, Text: string(text), AgentID: HookFactsOf(e).AgentID,
+	}, "appeal/" + e.ID.String()}
 }
 
 // End counts the resolution of an appeal.

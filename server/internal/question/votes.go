@@ -107,8 +107,8 @@ func (s *Snapshot) applyEdit(arguments json.RawMessage, by *schema.Vote) store.L
 	cleared := s.Status.Votes
 	s.Status.Votes = nil
 	s.Status.Edited = &schema.EditedCall{Arguments: arguments, By: by.User, At: by.At, Revision: s.Version + 1}
-	if c, ok := s.Call(); ok {
-		c.with(arguments).assess(&s.Status, &s.Ask)
+	if c := s.Call(); c.Exists() {
+		c.With(arguments).assess(&s.Status, &s.Ask)
 	}
 	return store.LedgerRecord{Action: "question.edited", Actor: by.User, QuestionID: s.ID, Data: editRecord{Revision: s.Version + 1, Cleared: cleared}}
 }

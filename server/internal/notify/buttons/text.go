@@ -35,19 +35,19 @@ type Text struct {
 
 // TextOf returns the text of a message about a question.
 func TextOf(q *Question) Text {
-	call, isCall := question.CallOf(&q.Event, &q.Ask)
+	call := question.CallOf(&q.Event, &q.Ask)
 	t := Text{Directory: call.Cwd, Question: strings.Join(strings.Fields(q.Ask.Question), " ")}
 	if c := q.Ask.Context; c != nil {
 		t.Branch, t.Commit, t.Diff = c.Branch, c.Commit, c.Diff
 	}
-	if isCall {
+	if call.Exists() {
 		if q.Status.Edited != nil {
-			call.Arguments = q.Status.Edited.Arguments
+			call = call.With(q.Status.Edited.Arguments)
 		}
 		t.Heading = intent.String(new(intent.OfCall(call.Reading(), call.Cwd)))
 		t.Call, t.problem = wholeCall(call.Name, call.Arguments)
 	}
-	decidesQuestion := !isCall || q.Ask.Type != schema.Permission
+	decidesQuestion := !call.Exists() || q.Ask.Type != schema.Permission
 	oneLine := t.Heading + call.Name + t.Directory + t.Branch + t.Commit
 	switch {
 	case t.problem != "":

@@ -1,6 +1,4 @@
-// Package rawevent splits posted events into their members. It decodes only the members that the hub
-// reads.
-package rawevent
+package arrival
 
 import (
 	"bytes"
@@ -13,16 +11,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Event is a posted event split into its members. Its slices alias the body.
-type Event struct {
-	App, Session, Type, Tool string
-	Agent                    string // the coding agent whose hook sent it
-	IdempotencyKey           string
-	Timestamp                int64
-	Envelope                 []byte // see store.Event
-	Payload, Chat, Question  []byte
+// members is a posted event split into its members. Its slices alias the body.
+type members struct {
+	store.EventDraft        // without what the hub adds
+	agent            string // the coding agent whose hook sent it
+	ask              []byte // humanInTheLoop
 
 	appEnd int // of the value of source_app in Envelope
 	appLen int
@@ -56,19 +52,20 @@ func invalidField(field, format string, args ...any) error {
 	return &schema.FieldError{Field: field, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Scan splits an event into its members without decoding those it only stores. It
+// scan splits an event into its members without decoding those it only stores. It
 // accepts the same events as schema.Event (a fuzz test compares the two).
 //
 // Names are compared unescaped. Otherwise a client could send "\u0069d" past the hub,
 // and every browser would read it as id.
-func Scan(body []byte) (*Event, error) {
+func scan(body []byte) (*members, error) {
 	if !utf8.Valid(body) {
 		return nil, invalidField("", "is not valid UTF-8")
 	}
 	if isTooDeep(body) {
 		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
 	}
-	s := &Event{Envelope: make([]byte, 0, len(body))}
+	s := &members{}
+	s.Envelope = make([]byte, 0, len(body))
 	err := forEachMember(body, s.addMember)
 	if err != nil {
 		return nil, err
@@ -208,7 +205,7 @@ func syntaxError(err error) error {
 }
 
 // addMember stores one member of the event.
-func (s *Event) addMember(name string, raw, value []byte) error {
+func (s *members) addMember(name string, raw, value []byte) error {
 	if hubMembers[name] || string(value) == "null" {
 		return nil
 	}
@@ -217,10 +214,10 @@ func (s *Event) addMember(name string, raw, value []byte) error {
 		s.Payload = value
 		return nil
 	case "chat":
-		s.Chat = value
+		s.Transcript = value
 		return nil
 	case "humanInTheLoop":
-		s.Question = value
+		s.ask = value
 		return nil
 	case "timestamp":
 		var ms schema.Millis
@@ -254,7 +251,7 @@ func (s *Event) addMember(name string, raw, value []byte) error {
 }
 
 // setIndexed copies the members that are indexed in the database.
-func (s *Event) setIndexed(name string, value []byte) {
+func (s *members) setIndexed(name string, value []byte) {
 	switch name {
 	case "source_app":
 		s.App = unquote(value)
@@ -265,33 +262,33 @@ func (s *Event) setIndexed(name string, value []byte) {
 	case "tool_name":
 		s.Tool = unquote(value)
 	case "agent":
-		s.Agent = unquote(value)
+		s.agent = unquote(value)
 	}
 }
 
 // SetApp replaces the application.
-func (s *Event) SetApp(name string) {
+func (s *members) SetApp(name string) {
 	if value, err := jsontext.AppendQuote(nil, name); err == nil && name != s.App {
 		s.App = name
 		s.Envelope = slices.Concat(s.Envelope[:s.appEnd-s.appLen], value, s.Envelope[s.appEnd:])
 	}
 }
 
-// SetTokenOwner adds the owner of the token that sent the event, unless name is empty.
-func (s *Event) SetTokenOwner(name string) {
+// setTokenOwner adds the owner of the token that sent the event, unless name is empty.
+func (s *members) setTokenOwner(name string) {
 	if value, err := jsontext.AppendQuote(nil, name); err == nil && name != "" {
 		s.appendEnvelope([]byte(`"tokenOwner"`), value)
 	}
 }
 
-// SetSanitized adds that the hub changed the payload.
-func (s *Event) SetSanitized() {
+// setSanitized adds that the hub changed the payload.
+func (s *members) setSanitized() {
 	if name := []byte(`"payloadSanitized"`); !bytes.Contains(s.Envelope, name) {
 		s.appendEnvelope(name, []byte("true"))
 	}
 }
 
-func (s *Event) appendEnvelope(raw, value []byte) {
+func (s *members) appendEnvelope(raw, value []byte) {
 	if len(s.Envelope) > 0 {
 		s.Envelope = append(s.Envelope, ',')
 	}

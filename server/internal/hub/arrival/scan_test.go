@@ -1,4 +1,4 @@
-package rawevent
+package arrival
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func eventWith(members string) string { return "{" + members + "," + plainEvent[
 
 func TestScan_KeepsForeignMembers(t *testing.T) {
 	t.Parallel()
-	s, err := Scan([]byte(` {"source_app": "a\u0062" , "id":7, "uid":"x","humanInTheLoopStatus":{"status":"responded"},"requestSecret":"x",
+	s, err := scan([]byte(` {"source_app": "a\u0062" , "id":7, "uid":"x","humanInTheLoopStatus":{"status":"responded"},"requestSecret":"x",
 		"session_id":"s","hook_event_type":"PreToolUse","payload" : {"a" : [1, 2 ] ,"b":"\u003c"},"tool_name":"Bash","summary":null,
 		"timestamp":1734189234000.5,"idempotency_key":"k","chat":[{"role":"user"}],"x-new":{"deep":[true]}}  `))
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func TestScan_KeepsForeignMembers(t *testing.T) {
 	require.Equal(t, "k", s.IdempotencyKey)
 	require.Equal(t, int64(1734189234000), s.Timestamp)
 	require.Equal(t, `{"a" : [1, 2 ] ,"b":"\u003c"}`, string(s.Payload), "the payload is unchanged")
-	require.Equal(t, `[{"role":"user"}]`, string(s.Chat))
+	require.Equal(t, `[{"role":"user"}]`, string(s.Transcript))
 	require.Equal(t, `"source_app":"a\u0062","session_id":"s","hook_event_type":"PreToolUse","tool_name":"Bash","x-new":{"deep":[true]}`, string(s.Envelope))
 }
 
@@ -60,7 +60,7 @@ func TestScan_RejectsInvalidEvents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Scan([]byte(c.body))
+			_, err := scan([]byte(c.body))
 			var f *schema.FieldError
 			require.ErrorAs(t, err, &f)
 			require.ErrorIs(t, err, schema.ErrInvalid)
@@ -74,7 +74,7 @@ func TestScan_RejectsInvalidEvents(t *testing.T) {
 // so it must not be a way to forge an id or a status.
 func TestScan_DecodesEscapedMemberNames(t *testing.T) {
 	t.Parallel()
-	s, err := Scan([]byte(eventWith(`"\u0069d":999,"human\u0049nTheLoopStatus":{"status":"responded"}`)))
+	s, err := scan([]byte(eventWith(`"\u0069d":999,"human\u0049nTheLoopStatus":{"status":"responded"}`)))
 	require.NoError(t, err)
 	require.NotContains(t, string(s.Envelope), "999")
 	require.NotContains(t, string(s.Envelope), "responded")
@@ -82,17 +82,17 @@ func TestScan_DecodesEscapedMemberNames(t *testing.T) {
 
 func TestScan_TokenOwnerIsTheHubs(t *testing.T) {
 	t.Parallel()
-	s, err := Scan([]byte(eventWith(`"tokenOwner":"mallory","token\u004fwner2":"kept","os_user":"root"`)))
+	s, err := scan([]byte(eventWith(`"tokenOwner":"mallory","token\u004fwner2":"kept","os_user":"root"`)))
 	require.NoError(t, err)
 	require.NotContains(t, string(s.Envelope), "mallory")
 	require.Contains(t, string(s.Envelope), `"os_user":"root"`)
-	s.SetTokenOwner("")
+	s.setTokenOwner("")
 	require.NotContains(t, string(s.Envelope), `"tokenOwner"`)
-	s.SetTokenOwner(`a"da`)
+	s.setTokenOwner(`a"da`)
 	var e schema.Event
 	require.NoError(t, json.Unmarshal([]byte("{"+string(s.Envelope)+`,"payload":{}}`), &e))
 	require.Equal(t, `a"da`, e.TokenOwner)
-	_, err = Scan([]byte(eventWith(`"os_user":7`)))
+	_, err = scan([]byte(eventWith(`"os_user":7`)))
 	require.ErrorContains(t, err, "must be a string")
 }
 
@@ -101,13 +101,13 @@ func TestScan_LimitsDepth(t *testing.T) {
 	nest := func(n int) string {
 		return strings.Replace(plainEvent, `{}`, `{"a":`+strings.Repeat("[", n)+strings.Repeat("]", n)+`}`, 1)
 	}
-	_, err := Scan([]byte(nest(schema.MaxDepth - 2)))
+	_, err := scan([]byte(nest(schema.MaxDepth - 2)))
 	require.NoError(t, err)
-	_, err = Scan([]byte(nest(schema.MaxDepth)))
+	_, err = scan([]byte(nest(schema.MaxDepth)))
 	require.ErrorContains(t, err, "deeper")
-	_, err = Scan([]byte(strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("[{", 500)+`\""}`, 1)))
+	_, err = scan([]byte(strings.Replace(plainEvent, `{}`, `{"a":"`+strings.Repeat("[{", 500)+`\""}`, 1)))
 	require.NoError(t, err, "brackets inside a string do not nest")
-	_, err = Scan([]byte(nest(3_000_000)))
+	_, err = scan([]byte(nest(3_000_000)))
 	require.ErrorContains(t, err, "deeper")
 }
 
@@ -117,11 +117,11 @@ func TestScan_LimitsUnknownMembers(t *testing.T) {
 	for i := range schema.MaxExtra + 1 {
 		b.WriteString(`"k` + schema.EventID(i).String() + `":1,`)
 	}
-	_, err := Scan([]byte("{" + b.String() + plainEvent[1:]))
+	_, err := scan([]byte("{" + b.String() + plainEvent[1:]))
 	require.ErrorContains(t, err, "unknown members")
 }
 
-// FuzzScan compares scanEvent with schema.Event: every body that scanEvent accepts, schema
+// FuzzScan compares scan with schema.Event: every body that scan accepts, schema
 // accepts too, and both read the same values.
 func FuzzScan(f *testing.F) {
 	for _, s := range []string{
@@ -131,7 +131,7 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := Scan(body)
+		s, err := scan(body)
 		if err != nil {
 			var field *schema.FieldError
 			if !errors.As(err, &field) {
@@ -139,7 +139,7 @@ func FuzzScan(f *testing.F) {
 			}
 			return
 		}
-		if s.Question != nil && new(schema.HumanInTheLoop).UnmarshalJSON(s.Question) != nil {
+		if s.ask != nil && new(schema.HumanInTheLoop).UnmarshalJSON(s.ask) != nil {
 			return // Ingest validates the question separately
 		}
 		var e schema.Event
