@@ -78,7 +78,7 @@ func TestAssessCall_ReadsPayloadByExactNames(t *testing.T) {
 		`{"tool_name":"Bash","TOOL_NAME":"Read","tool_input":{"command":"./evil.sh"}}`:                   {"Run ./evil.sh", "obfuscated"},
 		`{"tool_name":"Bash","tool_input":{"command":"ls"},"tool_input":{"command":"./evil.sh"}}`:        {"Run ./evil.sh", "obfuscated"},
 		`{"tool_name":"Bash","tool_input":{"command":"./evil.sh"},"cwd":"/srv/a","CWD":"/srv/b"}`:        {"Run ./evil.sh", "obfuscated"},
-		`{"tool_name":"Bash","tool_input":{"Command":"ls","command":"./evil.sh"},"cwd":"/srv/a"}`:        {"Run ./evil.sh", "obfuscated"},
+		`{"tool_name":"Bash","tool_input":{"Command":"ls","command":"./evil.sh"},"cwd":"/srv/a"}`:        {"Run ./evil.sh Command twice: ls or ./evil.sh", "obfuscated"},
 		`{"tool_name":"Bash","toolName":"Read","tool_input":{"command":"./evil.sh"}}`:                    {"Run ./evil.sh", "obfuscated"},
 		`{"tool_name":"Bash","tool_input":{"command":"./evil.sh"},"message":"a","Message":"b"}`:          {"Run ./evil.sh", ""},
 		`{"tool_name":"Bash","tool_input":{"command":"./evil.sh"},"tool_response":{"tool_name":"Read"}}`: {"Run ./evil.sh", ""},
