@@ -70,16 +70,27 @@ func TestHook_ExplainSendsNothing(t *testing.T) {
 func TestHook_ShowsPlanOfItsFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	plan, transcript := filepath.Join(dir, "wild-fox.md"), filepath.Join(dir, "t.jsonl")
+	plan, other, transcript := filepath.Join(dir, "plans", "wild-fox.md"), filepath.Join(dir, "notes.md"), filepath.Join(dir, "t.jsonl")
+	require.NoError(t, os.Mkdir(filepath.Dir(plan), 0o700))
 	require.NoError(t, os.WriteFile(plan, []byte("# Move it"), 0o600))
+	require.NoError(t, os.WriteFile(other, []byte("# Secret"), 0o600))
 	line := `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"ExitPlanMode","input":{"plan":"# Drop it"}}]}}`
 	require.NoError(t, os.WriteFile(transcript, []byte(line+"\n"), 0o600))
 	for input, want := range map[string]string{
-		`{"planFilePath":"` + plan + `"}`: `"question": "Go ahead with this plan?\n\n# Move it"`,
-		`{}`:                              `"question": "Go ahead with this plan?\n\n# Drop it"`,
-		`{"planFilePath":"/none.md"}`:     `"question": "The plan is only in the terminal.`,
+		`{"planFilePath":"` + plan + `"}`:  `"question": "Go ahead with this plan?\n\n# Move it"`,
+		`{}`:                               `"question": "Go ahead with this plan?\n\n# Drop it"`,
+		`{"planFilePath":"` + other + `"}`: `"question": "The plan is only in the terminal.`,
+		`{"planFilePath":"/none.md"}`:      `"question": "The plan is only in the terminal.`,
 	} {
-		c := newHookCommand(t, "", `{"session_id":"s","transcript_path":"`+transcript+`","hook_event_name":"PermissionRequest","tool_name":"ExitPlanMode","tool_input":`+input+`}`, "--explain")
-		require.Contains(t, c.run(t).out, want)
+		for _, isUsualPlace := range []bool{true, false} {
+			c := newHookCommand(t, "", `{"session_id":"s","transcript_path":"`+transcript+
+				`","hook_event_name":"PermissionRequest","tool_name":"ExitPlanMode","tool_input":`+input+`}`, "--explain")
+			if isUsualPlace {
+				require.NoError(t, os.Symlink(dir, filepath.Join(c.home, ".claude")))
+			} else {
+				c.env = []string{"CLAUDE_CONFIG_DIR=" + dir}
+			}
+			require.Contains(t, c.run(t).out, want)
+		}
 	}
 }

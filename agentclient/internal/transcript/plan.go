@@ -17,11 +17,12 @@ import (
 const maxPlan = 256 << 10
 
 // Plan returns the plan of Claude Code's call of ExitPlanMode: that in the file, or the newest in the
-// transcript, which must be of that file unless file is "". Plan returns "" if there is none, or if it
-// can't be read before ctx ends.
-func Plan(ctx context.Context, file, transcript string) string {
+// transcript, which must be of that file unless file is "". Files outside of the folders are not read: the model
+// may have named them, and the text leaves the machine. Plan returns "" if there is none, or if it can't be read
+// before ctx ends.
+func Plan(ctx context.Context, folders []string, file, transcript string) string {
 	read := make(chan string, 1)
-	go func() { read <- cmp.Or(readPlanFile(file), newestPlan(file, transcript)) }()
+	go func() { read <- cmp.Or(readPlanFile(folders, file), newestPlan(folders, file, transcript)) }()
 	select {
 	case plan := <-read:
 		return plan
@@ -32,7 +33,7 @@ func Plan(ctx context.Context, file, transcript string) string {
 
 // newestPlan returns the plan of the newest line in the transcript that has one or names its file. If file is
 // not "", only lines that name it count.
-func newestPlan(file, transcript string) string {
+func newestPlan(folders []string, file, transcript string) string {
 	for b := range backward(transcript) {
 		if !bytes.Contains(b, []byte(`"ExitPlanMode"`)) && !bytes.Contains(b, []byte("plans")) && !bytes.Contains(b, []byte(`"planFilePath"`)) {
 			continue
@@ -42,7 +43,7 @@ func newestPlan(file, transcript string) string {
 			continue
 		}
 		if named, plan := l.plan(); named == file && file != "" || file == "" && named+plan != "" {
-			return cmp.Or(readPlanFile(named), plan)
+			return cmp.Or(readPlanFile(folders, named), plan)
 		}
 	}
 	return ""
@@ -83,17 +84,38 @@ func isPlanFile(file string) bool {
 	return strings.HasSuffix(dir, "/plans/") && filepath.Ext(name) == ".md"
 }
 
-// readPlanFile returns the text of the file. It is "" if the file is not a regular one with Markdown: the model
-// may have named it, and the text leaves the machine.
-func readPlanFile(file string) string {
-	if !filepath.IsAbs(file) || filepath.Ext(file) != ".md" {
+// readPlanFile returns the text of the file. It is "" if the file is not a regular one with Markdown in one of the
+// folders, with links resolved.
+func readPlanFile(folders []string, file string) string {
+	if !filepath.IsAbs(file) {
 		return ""
 	}
-	info, err := os.Lstat(file)
+	path, err := filepath.EvalSymlinks(file)
+	if err != nil || filepath.Ext(path) != ".md" {
+		return ""
+	}
+	for _, folder := range folders {
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			continue
+		}
+		defer func() { _ = root.Close() }()
+		if folder, err = filepath.EvalSymlinks(folder); err != nil {
+			continue
+		}
+		if name, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(name) {
+			return readMarkdown(root, name)
+		}
+	}
+	return ""
+}
+
+func readMarkdown(root *os.Root, name string) string {
+	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxPlan {
 		return ""
 	}
-	f, err := os.Open(file)
+	f, err := root.Open(name)
 	if err != nil {
 		return ""
 	}

@@ -129,6 +129,13 @@ func TestPlan(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	link := filepath.Join(plans, "link.md")
 	require.NoError(t, os.Symlink(file("id_rsa", "secret"), link))
+	other := filepath.Join(dir, "project", "plans", "secret.md")
+	require.NoError(t, os.MkdirAll(filepath.Dir(other), 0o700))
+	require.NoError(t, os.WriteFile(other, []byte("# Secret"), 0o600))
+	away := filepath.Join(plans, "away.md")
+	require.NoError(t, os.Symlink(other, away))
+	config := filepath.Join(dir, "config")
+	require.NoError(t, os.Symlink(plans, config))
 	written := use("Write", `{"file_path":"`+current+`","content":"# First"}`)
 	exit := use("ExitPlanMode", `{}`)
 	for name, c := range map[string]struct {
@@ -142,22 +149,30 @@ func TestPlan(t *testing.T) {
 		"a file on another machine": {"/gone/plans/x.md", []string{use("Write", `{"file_path":"/gone/plans/x.md","content":"# First"}`), written, exit}, "# First"},
 		"no Markdown":               {file("id_ed25519", "secret"), nil, ""},
 		"a link":                    {link, nil, ""},
-		"a pipe":                    {pipe, nil, ""},
-		"a relative path":           {"plans/wild-fox.md", nil, ""},
-		"not UTF-8":                 {file("bad.md", "\xff"), nil, ""},
-		"too large":                 {file("large.md", strings.Repeat("x", 257<<10)), nil, ""},
-		"the plan of the call":      {"", []string{written, use("ExitPlanMode", `{"plan":"# Drop it"}`)}, "# Drop it"},
-		"the file that is written":  {"", []string{prompt, written, result, exit}, "# Move it\n\n1. Copy"},
-		"the text that is written":  {"", []string{use("Write", `{"file_path":"/gone/plans/x.md","content":"# First"}`), exit}, "# First"},
-		"an edit of a lost file":    {"", []string{written, use("Edit", `{"file_path":"/gone/plans/x.md"}`), exit}, ""},
-		"a reminder of the file":    {"", []string{`{"type":"attachment","attachment":{"type":"plan_mode","planFilePath":"` + current + `"}}`, prompt, exit}, "# Move it\n\n1. Copy"},
+		"a link to another folder":  {away, nil, ""},
+		"another folder":            {other, nil, ""},
+		"the text of a call in another folder": {
+			other, []string{use("Write", `{"file_path":"`+other+`","content":"# Public"}`), exit}, "# Public",
+		},
+		"another folder in the transcript": {"", []string{use("Edit", `{"file_path":"`+other+`"}`), exit}, ""},
+		"another way to the folder":        {filepath.Join(config, "wild-fox.md"), nil, "# Move it\n\n1. Copy"},
+		"a detour":                         {plans + "/../project/plans/secret.md", nil, ""},
+		"a pipe":                           {pipe, nil, ""},
+		"a relative path":                  {"plans/wild-fox.md", nil, ""},
+		"not UTF-8":                        {file("bad.md", "\xff"), nil, ""},
+		"too large":                        {file("large.md", strings.Repeat("x", 257<<10)), nil, ""},
+		"the plan of the call":             {"", []string{written, use("ExitPlanMode", `{"plan":"# Drop it"}`)}, "# Drop it"},
+		"the file that is written":         {"", []string{prompt, written, result, exit}, "# Move it\n\n1. Copy"},
+		"the text that is written":         {"", []string{use("Write", `{"file_path":"/gone/plans/x.md","content":"# First"}`), exit}, "# First"},
+		"an edit of a lost file":           {"", []string{written, use("Edit", `{"file_path":"/gone/plans/x.md"}`), exit}, ""},
+		"a reminder of the file":           {"", []string{`{"type":"attachment","attachment":{"type":"plan_mode","planFilePath":"` + current + `"}}`, prompt, exit}, "# Move it\n\n1. Copy"},
 		"the content in the transcript": {
 			"", []string{`{"type":"attachment","attachment":{"type":"plan_file_reference","planFilePath":"/gone/plans/x.md","planContent":"# Kept"}}`, exit}, "# Kept",
 		},
 		"other files": {"", []string{use("Write", `{"file_path":"/src/plans.md","content":"x"}`), `{"type":"assistant","message":7,"x":"ExitPlanMode"}`, exit}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, transcript.Plan(t.Context(), c.file, write(t, c.lines...)))
+			require.Equal(t, c.want, transcript.Plan(t.Context(), []string{filepath.Join(dir, "none"), plans}, c.file, write(t, c.lines...)))
 		})
 	}
 }

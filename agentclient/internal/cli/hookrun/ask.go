@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -255,11 +256,17 @@ func (h *hookRun) conversation(c *hook.Call) transcript.Messages {
 	return transcript.Read(ctx, path)
 }
 
-// readPlan returns the plan in the file, or the newest in the transcript.
+// readPlan returns the plan in the file, or the newest in the transcript. Claude Code keeps plans in its directory.
 func (h *hookRun) readPlan(file, path string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
 	defer cancel()
-	return transcript.Plan(ctx, file, path)
+	var folders []string
+	for _, dir := range []string{h.env("CLAUDE_CONFIG_DIR"), filepath.Join(cli.AccountHome(h.env), ".claude")} {
+		if filepath.IsAbs(dir) {
+			folders = append(folders, filepath.Join(dir, "plans"))
+		}
+	}
+	return transcript.Plan(ctx, folders, file, path)
 }
 
 // transcriptPath returns the path of the session's transcript in the agent's input, or "".
