@@ -223,8 +223,13 @@ const setup = async (context) => {
     try {
       const { sessionID, agent, action, resources, metadata, source, effect } = evaluation
       const properties = { sessionID, agent, action, resources, metadata, source, effect }
-      const text = await run({ type: 'permission.evaluate', properties, call: calls.get(source?.id) }, ASK_MS)
-      if (text.trim() === '') return // no opinion
+      const input = { type: 'permission.evaluate', properties, call: calls.get(source?.id) }
+      const text = ended.signal.aborted ? '' : await run(input, ASK_MS)
+      if (text.trim() === '') {
+        // no opinion, unless the command was stopped before it had one
+        if (ended.signal.aborted && effect === 'allow') evaluation.effect = 'ask'
+        return
+      }
       const verdict = JSON.parse(text)
       if (!['allow', 'ask', 'deny'].includes(verdict.effect)) return
       evaluation.effect = verdict.effect

@@ -333,4 +333,18 @@ esac`)
 		}
 		o.callHook("dispose")
 	})
+	t.Run("disposed", func(t *testing.T) {
+		t.Parallel()
+		o := startOpenCodeWith(t, events, `trap 'kill $!; exit 0' TERM; sleep 300 & echo x >> waits; wait`)
+		_, err := io.WriteString(o.stdin, `{"hook":"permission.evaluate","args":[{"action":"shell","resources":["ls"],"effect":"allow"}]}`+"\n")
+		require.NoError(t, err)
+		o.waitUntil(func() bool { return o.countLines("waits") == 1 })
+		o.callHook("dispose")
+		o.expectLine("returned permission.evaluate")
+		require.True(t, o.stdout.Scan())
+		require.JSONEq(t, `{"action":"shell","resources":["ls"],"effect":"ask"}`, o.stdout.Text(), "no one decided")
+		evaluate(o, "ls", "allow", `"effect":"ask"`)
+		evaluate(o, "ls", "deny", `"effect":"deny"`)
+		require.Equal(t, 1, o.countLines("waits"))
+	})
 }

@@ -30,8 +30,10 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { hook, args } = JSON.parse(line)
   if (hook === 'event') publish(args[0])
   else if (hook === 'dispose') cleanup()
-  else await hooks[hook](args[0])
+  else if (hook === 'permission.evaluate') {
+    void hooks[hook](args[0]).then(() => console.log(`returned ${hook}\n${JSON.stringify(args[0])}`))
+    continue
+  } else await hooks[hook](args[0])
   console.log(`returned ${hook}`)
-  if (hook === 'permission.evaluate') console.log(JSON.stringify(args[0]))
 }
 process.exit(0)
