@@ -61,6 +61,8 @@ type FreezeNotice struct {
 	Scope  FreezeScope `json:"scope,omitempty" jsonschema:"enum=all,enum=app,enum=session"` // absent: all
 	By     string      `json:"by,omitempty"`
 	Reason string      `json:"reason,omitempty"` // for people; a model must not read it, because any program can freeze
+	// SourceApp is the frozen application, also of a frozen session. The hook may have named another one.
+	SourceApp string `json:"source_app,omitempty"`
 }
 
 // Text states who froze which agents, in one sentence.
@@ -171,7 +173,7 @@ func (f *Freeze) Stops(app, session string) bool {
 
 // Notice returns the freeze in the form for agents.
 func (f *Freeze) Notice() *FreezeNotice {
-	return &FreezeNotice{ID: f.ID, Scope: f.Scope, By: f.By, Reason: f.Reason}
+	return &FreezeNotice{ID: f.ID, Scope: f.Scope, By: f.By, Reason: f.Reason, SourceApp: f.SourceApp}
 }
 
 // FreezeList is the body of GET /api/freezes: the active freezes, and the state of their agents. It

@@ -19,7 +19,8 @@ type sentSession struct{ requester, agent, id string }
 
 // SessionApp returns the application of an event that a coding agent's hook sent. Hooks name it after the
 // directory of the agent, which the model changes while it works. So a session keeps the application of its
-// first event, unless a person chose the name of this one.
+// first event, unless a person chose the name of this one, or the application that the agent works in is frozen:
+// the freezes of both stop the call.
 func (h *Hub) SessionApp(ctx context.Context, agent string, e *store.Event, caller Caller) string {
 	key := sentSession{caller.Identity.Requester(), agent, e.Session}
 	h.mu.Lock()
@@ -37,7 +38,10 @@ func (h *Hub) SessionApp(ctx context.Context, agent string, e *store.Event, call
 		h.sessionApps[key] = first
 		h.mu.Unlock()
 	}
-	if first == e.App || !caller.Identity.CanPost(first) || isChosen(agent, e) {
+	switch {
+	case first == e.App, !caller.Identity.CanPost(first), isChosen(agent, e):
+		return e.App
+	case h.Store.FreezeOf(e.App, e.Session) != nil && h.Store.FreezeOf(first, e.Session) == nil:
 		return e.App
 	}
 	return first

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
@@ -69,4 +70,38 @@ func TestIngest_LinkedWorktreeMovesNoSession(t *testing.T) {
 	require.Equal(t, "web", post("s2", "fix-2", "/home/dev/fix-2", ""))
 	require.Equal(t, "team", post("s3", "team", "/home/dev/web", chosen))
 	require.Equal(t, "team", post("s3", "api", "/home/dev/fix-1", ""))
+}
+
+// An agent that works in the folder of another application, such as the second one of its workspace, stops at the
+// freezes of both.
+func TestIngest_FreezeOfTheFolderStopsTheCall(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	caller := Caller{Accepts: &control.Accepts{Freeze: true}}
+	post := func(app string) (string, *control.Directive) {
+		body := fmt.Sprintf(`{"session_id":"s","source_app":%q,"agent":"cursor","hook_event_type":"PreToolUse","payload":{},"gate":{"client":"1"}}`, app)
+		saved, err := h.Ingest(t.Context(), []byte(body), caller)
+		require.NoError(t, err)
+		return decodeEvent(t, saved.JSON).SourceApp, saved.Directive
+	}
+	freeze := func(app string) {
+		_, _, err := h.Freeze(t.Context(), &control.FreezeDraft{Scope: control.FreezeApp, SourceApp: app}, Caller{})
+		require.NoError(t, err)
+	}
+	post("shop")
+	freeze("other")
+	app, directive := post("api")
+	require.Equal(t, "shop", app)
+	require.Nil(t, directive)
+	freeze("api")
+	app, directive = post("api")
+	require.Equal(t, "api", app, "the call that the freeze stops")
+	require.NotNil(t, directive.FreezeNotice())
+	app, directive = post("shop")
+	require.Equal(t, "shop", app)
+	require.Nil(t, directive)
+	freeze("shop")
+	app, directive = post("api")
+	require.Equal(t, "shop", app)
+	require.Equal(t, "shop", directive.FreezeNotice().SourceApp)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -37,7 +38,7 @@ func (h *hookRun) knownFreeze(c *hook.Call, hubs []string) *control.FreezeNotice
 			freezes = slices.Collect(maps.Values(h.remembered(hub)))
 		}
 		for _, f := range freezes {
-			if stops(&f, &c.Event) {
+			if h.isStopped(c, &f) {
 				recordFreeze(&c.Event)
 				return f.Notice()
 			}
@@ -46,10 +47,16 @@ func (h *hookRun) knownFreeze(c *hook.Call, hubs []string) *control.FreezeNotice
 	return nil
 }
 
-// stops reports whether the freeze stops the event's session. The hub keeps the application of a session whose
-// agent changes the directory, and the hook may name another one, so the session's id decides.
-func stops(f *control.Freeze, e *schema.Event) bool {
-	return f.Stops(e.SourceApp, e.SessionID) || f.Scope == control.FreezeSession && f.Stops(f.SourceApp, e.SessionID)
+// isStopped reports whether the freeze stops the call. The hub keeps the application of a session whose agent changes
+// the directory, and the hook may name another one: the session's id decides, and any folder of its workspace.
+func (h *hookRun) isStopped(c *hook.Call, f *control.Freeze) bool {
+	e := &c.Event
+	if f.Scope == control.FreezeSession {
+		return f.Stops(f.SourceApp, e.SessionID)
+	}
+	return f.Stops(e.SourceApp, e.SessionID) || h.app == "" && slices.ContainsFunc(c.Roots, func(root string) bool {
+		return f.Stops(project.Name(schema.MaxName, project.Main(root)), e.SessionID)
+	})
 }
 
 // recordFreeze adds to the event that the hook denied the call by itself.
@@ -106,7 +113,7 @@ func (h *hookRun) rememberFreeze(c *hook.Call, hubs []string, notice *control.Fr
 			continue
 		}
 		for file, f := range h.remembered(hub) {
-			if stops(&f, &c.Event) && int64(f.CreatedAt) < h.started.UnixMilli() {
+			if h.isStopped(c, &f) && int64(f.CreatedAt) < h.started.UnixMilli() {
 				_ = os.Remove(file) // another hook may have removed it
 			}
 		}
@@ -137,7 +144,7 @@ func (h *hookRun) writeRemembered(hub string, f control.Freeze) error {
 func freezeOf(e *schema.Event, n *control.FreezeNotice) control.Freeze {
 	f := control.Freeze{ID: n.ID, Scope: n.Scope, By: n.By, CreatedAt: schema.Millis(time.Now().UnixMilli())}
 	if f.Scope == control.FreezeApp || f.Scope == control.FreezeSession {
-		f.SourceApp = e.SourceApp
+		f.SourceApp = cmp.Or(n.SourceApp, e.SourceApp)
 	}
 	if f.Scope == control.FreezeSession {
 		f.SessionID = e.SessionID

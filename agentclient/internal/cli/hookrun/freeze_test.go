@@ -80,3 +80,29 @@ func TestRememberFreeze_IsLimited(t *testing.T) {
 	require.NoError(t, os.WriteFile(dir, []byte("no directory"), 0o600))
 	require.NotNil(t, h.knownFreeze(c, hubs))
 }
+
+// The hook can't know which folder of a workspace the session began in, so the freezes of all apply.
+func TestKnownFreeze_OfAnyFolderOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	hubs := []string{remoteHub}
+	inFolder := func(app string, roots ...string) (*hookRun, *hook.Call) {
+		h, c := freezeHook(t, home, "s")
+		c.Event.SourceApp, c.Roots = app, roots
+		return h, c
+	}
+	h, c := inFolder("api", "/home/dev/shop", "/home/dev/api")
+	h.rememberFreeze(c, hubs, &control.FreezeNotice{ID: 1, Scope: control.FreezeApp, SourceApp: "shop"})
+	require.NotNil(t, h.knownFreeze(c, hubs))
+	h, c = inFolder("shop", "/home/dev/shop")
+	require.NotNil(t, h.knownFreeze(c, hubs))
+	h, c = inFolder("api", "/home/dev/api")
+	require.Nil(t, h.knownFreeze(c, hubs), "no folder of the frozen application")
+	h, c = inFolder("chosen", "/home/dev/shop")
+	h.app = "chosen"
+	require.Nil(t, h.knownFreeze(c, hubs), "a person named the application")
+	h, c = inFolder("api", "/home/dev/shop", "/home/dev/api")
+	h.started = time.Now().Add(time.Millisecond)
+	h.rememberFreeze(c, hubs, nil)
+	require.Nil(t, h.knownFreeze(c, hubs))
+}
