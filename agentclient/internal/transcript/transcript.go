@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/usage"
 )
 
 // maxMessage is the maximum length of a message in characters.
@@ -189,7 +191,6 @@ func (m message) texts() (texts []string) {
 
 // readPrompt returns who wrote the texts in a message of the person, and what the person wrote.
 func readPrompt(texts []string) (role, string) {
-	var kept []string
 	for _, text := range texts {
 		text = strings.TrimSpace(text)
 		switch {
@@ -201,43 +202,13 @@ func readPrompt(texts []string) (role, string) {
 			}
 			command := "/" + strings.TrimPrefix(element(text, "command-name"), "/")
 			return roleCommand, strings.TrimSpace(command + " " + element(text, "command-args"))
-		case strings.HasPrefix(text, "[Request interrupted by user"):
-			continue
-		}
-		if text = cutElements(text); text != "" {
-			kept = append(kept, text)
 		}
 	}
-	if len(kept) == 0 && len(texts) > 0 {
+	text := usage.PersonText(texts)
+	if text == "" && len(texts) > 0 {
 		return roleNone, ""
 	}
-	return rolePerson, strings.Join(kept, "\n")
-}
-
-// cutElements removes the elements at the beginning of a prompt that Claude Code writes into it.
-func cutElements(text string) string {
-	for {
-		inner, found := strings.CutPrefix(text, "<")
-		name := inner[:max(0, strings.IndexAny(inner, " \n>"))]
-		if !found || !isOwnElement(name) {
-			return text
-		}
-		_, text, _ = strings.Cut(text, "</"+name+">")
-		text = strings.TrimSpace(text)
-	}
-}
-
-// isOwnElement reports whether Claude Code writes elements of that name in the person's name. Persons write
-// other elements, such as code.
-func isOwnElement(name string) bool {
-	switch name {
-	case "task-notification", "system-reminder", "local-command-caveat", "user-memory-input", "user-prompt-submit-hook",
-		"session-start-hook", "teammate-message", "cross-session-message", "channel", "tick", "bash-input", "bash-stdout",
-		"bash-stderr", "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics", "fork-boilerplate":
-		return true
-	default:
-		return false
-	}
+	return rolePerson, text
 }
 
 // element returns the text in the first element of that name.

@@ -171,10 +171,7 @@ func (t *transcript) addTitle(l *line) {
 	if t.titles[firstPrompt] != "" || l.Type != "user" || l.Meta || l.Compacted || l.Sidechain {
 		return
 	}
-	text := strings.TrimSpace(textOf(l.Message.Content))
-	if !strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "[Request interrupted") { // written by the agent's program
-		t.titles[firstPrompt] = text
-	}
+	t.titles[firstPrompt] = usage.PersonText(textsOf(l.Message.Content))
 }
 
 // endCall counts a call that ended, as hooks report it: not one that a person refused or interrupted.
@@ -272,19 +269,20 @@ func blocksOf(content json.RawMessage) (blocks []block) {
 }
 
 // textOf returns the text of a message or of a result.
-func textOf(content json.RawMessage) string {
-	var text string
+func textOf(content json.RawMessage) string { return strings.Join(textsOf(content), "\n") }
+
+func textsOf(content json.RawMessage) (texts []string) {
 	if len(content) > 0 && content[0] == '"' {
+		var text string
 		_ = json.Unmarshal(content, &text)
-		return text
+		return []string{text}
 	}
-	var texts []string
 	for _, b := range blocksOf(content) {
 		if b.Type == "text" {
 			texts = append(texts, b.Text)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return texts
 }
 
 // chat holds the newest messages of a transcript, at most maxChat bytes.

@@ -121,14 +121,17 @@ func TestTranscript_Title(t *testing.T) {
 	t.Parallel()
 	prompt := func(text string) string { return `{"type":"user","message":{"content":"` + text + `"}}` }
 	for want, lines := range map[string][]string{
-		"":             {`{"type":"assistant","message":{"content":"Hello"}}`},
-		"First":        {prompt("First"), prompt("Second")},
-		"By a person":  {prompt("<command-name>x</command-name>"), prompt("[Request interrupted by user]"), prompt("By a person")},
-		"Not meta":     {`{"type":"user","isMeta":true,"message":{"content":"Caveat"}}`, `{"type":"user","isCompactSummary":true,"message":{"content":"Continued"}}`, `{"type":"user","isSidechain":true,"message":{"content":"Subagent"}}`, prompt("Not meta")},
-		"Two\nblocks":  {`{"type":"user","message":{"content":[{"type":"text","text":"Two"},{"type":"image"},{"type":"text","text":"blocks"}]}}`},
-		"Named":        {prompt("First"), `{"type":"custom-title","customTitle":"Old name"}`, `{"type":"custom-title","customTitle":"Named"}`, `{"type":"summary","summary":"S"}`},
-		"A summary":    {`{"type":"summary","summary":"A summary"}`, `{"type":"summary","summary":"Another"}`},
-		"By the agent": {`{"type":"ai-title","aiTitle":"By the agent"}`},
+		"":                     {`{"type":"assistant","message":{"content":"Hello"}}`},
+		"First":                {prompt("First"), prompt("Second")},
+		"By a person":          {prompt("<command-name>x</command-name>"), prompt("[Request interrupted by user]"), prompt("By a person")},
+		"Not meta":             {`{"type":"user","isMeta":true,"message":{"content":"Caveat"}}`, `{"type":"user","isCompactSummary":true,"message":{"content":"Continued"}}`, `{"type":"user","isSidechain":true,"message":{"content":"Subagent"}}`, prompt("Not meta")},
+		"<Button> is too wide": {prompt("<system-reminder>x</system-reminder>"), prompt("<Button> is too wide")},
+		"<task>Tidy</task>":    {prompt("<local-command-stdout></local-command-stdout>"), prompt("<task>Tidy</task>"), prompt("Second")},
+		"After a note":         {`{"type":"user","message":{"content":[{"type":"text","text":"<ide_opened_file>a</ide_opened_file>"},{"type":"text","text":"After a note"}]}}`},
+		"Two\nblocks":          {`{"type":"user","message":{"content":[{"type":"text","text":"Two"},{"type":"image"},{"type":"text","text":"blocks"}]}}`},
+		"Named":                {prompt("First"), `{"type":"custom-title","customTitle":"Old name"}`, `{"type":"custom-title","customTitle":"Named"}`, `{"type":"summary","summary":"S"}`},
+		"A summary":            {`{"type":"summary","summary":"A summary"}`, `{"type":"summary","summary":"Another"}`},
+		"By the agent":         {`{"type":"ai-title","aiTitle":"By the agent"}`},
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
