@@ -29,6 +29,8 @@ type Machine struct {
 	Env func(string) string
 	// PolicyFile replaces the account's policy.
 	PolicyFile string
+	// Cache is that of install.Machine.
+	Cache bool
 }
 
 // Report returns what the settings of the account's agents do now. It starts no program and takes about a millisecond.
@@ -41,6 +43,7 @@ func (m Machine) Report() (r control.MachineReport, err error) {
 	if err != nil {
 		return r, err
 	}
+	machine.Cache = m.Cache
 	r.Agents, err = install.States(machine)
 	hash := policyHash(policy.ManagedFile(), cmp.Or(m.PolicyFile, policy.UserFile()))
 	for i := range r.Agents {

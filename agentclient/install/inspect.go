@@ -265,10 +265,7 @@ var disableSettings = map[string][]disableSetting{
 func DisabledBy(m Machine, agent string) (reasons []string) {
 	isManaged := GatesManaged(m, agent)
 	for _, setting := range disableSettings[agent] {
-		path := setting.file.resolve(m)
-		if filepath.IsAbs(setting.file.path) {
-			path = filepath.Join(m.Root, setting.file.path)
-		}
+		path := setting.resolve(m)
 		if isManaged && !setting.endsManaged {
 			continue
 		}
@@ -291,6 +288,13 @@ func DisabledBy(m Machine, agent string) (reasons []string) {
 		}
 	}
 	return reasons
+}
+
+func (s *disableSetting) resolve(m Machine) string {
+	if filepath.IsAbs(s.file.path) {
+		return filepath.Join(m.Root, s.file.path)
+	}
+	return s.file.resolve(m)
 }
 
 // hasValue reports whether v equals value or is a list that contains it. Gemini CLI takes "False" for false.

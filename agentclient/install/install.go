@@ -55,6 +55,9 @@ type Machine struct {
 	Version  func(program string) string
 	Now      func() time.Time
 	Windows  bool
+	// Cache lets States keep what it read in a file in State. An agent can write that file, so the result only serves
+	// reports.
+	Cache bool
 }
 
 // Options configure an installation.

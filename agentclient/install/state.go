@@ -23,13 +23,13 @@ func States(m Machine) (all []control.Installation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := Inspect(m)
+	found, err := m.inspect(known)
 	if err != nil {
 		return nil, err
 	}
 	for i := range agentConfigs {
 		a := &agentConfigs[i]
-		files := slices.DeleteFunc(slices.Clone(found), func(h InstalledHooks) bool { return h.Agent != a.name })
+		files := slices.DeleteFunc(slices.Clone(found.Hooks), func(h InstalledHooks) bool { return h.Agent != a.name })
 		for file, r := range known.Files {
 			isFound := slices.ContainsFunc(files, func(h InstalledHooks) bool { return h.File == file || h.File == filepath.Dir(file) })
 			if r.Agent == a.name && !isFound && len(r.Entries)+len(r.OwnedHash) > 0 {
@@ -44,7 +44,7 @@ func States(m Machine) (all []control.Installation, err error) {
 			}
 		}
 		if len(files) > 0 {
-			all = append(all, a.state(m, files))
+			all = append(all, a.state(m, files, found.Disabled[a.name]))
 		}
 	}
 	return all, nil
@@ -53,7 +53,7 @@ func States(m Machine) (all []control.Installation, err error) {
 // errRemoved is the error of a file that had our entries.
 var errRemoved = errors.New("the hooks that were installed are not there anymore")
 
-func (a *agentConfig) state(m Machine, files []InstalledHooks) control.Installation {
+func (a *agentConfig) state(m Machine, files []InstalledHooks, disabledBy []string) control.Installation {
 	slices.SortFunc(files, func(x, y InstalledHooks) int { return strings.Compare(x.File, y.File) })
 	s := control.Installation{Agent: a.name, Remedy: Hint(a.name)}
 	if s.Remedy == "" || files[0].Scope == Managed {
@@ -78,8 +78,8 @@ func (a *agentConfig) state(m Machine, files []InstalledHooks) control.Installat
 			}
 		}
 	}
-	if reasons := DisabledBy(m, a.name); len(reasons) > 0 {
-		s.State, s.Detail, s.Remedy = control.CoverageOff, "its hooks are disabled: "+reasons[0], "remove that setting"
+	if len(disabledBy) > 0 {
+		s.State, s.Detail, s.Remedy = control.CoverageOff, "its hooks are disabled: "+disabledBy[0], "remove that setting"
 	}
 	s.Settings = hash(entries.String())[:16]
 	return s

@@ -2,6 +2,7 @@ package install_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -98,5 +99,40 @@ func TestStates_ChangesByHand(t *testing.T) {
 	}
 	m, _ := installed(t, "codex")
 	require.NoError(t, os.Remove(m.home(".codex/hooks.json")))
+	require.Equal(t, control.CoverageOff, m.states()[0].State)
+}
+
+// Hooks keep what they read. No change is missed, whatever the times of the files are, and no damage of that file
+// counts.
+func TestStates_OfCache(t *testing.T) {
+	t.Parallel()
+	m, _ := installed(t, "gemini")
+	m.machine.Cache = true
+	file, cache := m.home(".gemini/settings.json"), filepath.Join(m.machine.State, "inspected.json")
+	before := m.states()
+	require.FileExists(t, cache)
+	require.Equal(t, before, m.states())
+	m.machine.Cache = false
+	require.Equal(t, before, m.states())
+	m.machine.Cache = true
+
+	kept := m.read(cache)
+	require.Contains(t, kept, `"NotLoaded":""`)
+	m.write(cache, strings.Replace(kept, `"NotLoaded":""`, `"NotLoaded":"kept"`, 1))
+	require.Equal(t, control.CoverageNotLoaded, m.states()[0].State, "the kept result is used")
+	hooks, err := install.Inspect(m.machine)
+	require.NoError(t, err)
+	require.Empty(t, hooks[0].NotLoaded, "reports alone use it")
+
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	m.write(file, strings.Replace(m.read(file), `"BeforeTool"`, `"BeforeTooX"`, 1))
+	require.NoError(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
+	require.Equal(t, control.CoverageOff, m.states()[0].State, "the size and the time are the same")
+	for _, text := range []string{"", "null", "[]", kept, `{"key":"` + strings.Repeat("0", 64) + `","hooks":[]}`} {
+		m.write(cache, text)
+		require.Equal(t, control.CoverageOff, m.states()[0].State, text)
+	}
+	require.NoError(t, os.Remove(file))
 	require.Equal(t, control.CoverageOff, m.states()[0].State)
 }

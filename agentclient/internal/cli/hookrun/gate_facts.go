@@ -24,7 +24,7 @@ func (h *hookRun) addGateFacts(e *schema.Event) {
 	facts := control.GateFacts{Client: cli.Version(), AppChosen: h.app != ""}
 	facts.Host, _ = os.Hostname()
 	if slices.Contains(settingsEvents, strings.ToLower(e.HookEventType)) {
-		if report, err := (coverage.Machine{Env: h.env, PolicyFile: h.policy}).Report(); err == nil {
+		if report, err := (coverage.Machine{Env: h.env, PolicyFile: h.policy, Cache: true}).Report(); err == nil {
 			facts.Agents = report.Agents
 			if i := slices.IndexFunc(report.Agents, func(a control.Installation) bool { return a.Agent == e.Agent }); i >= 0 {
 				facts.Policy, facts.Settings, facts.Version = report.Agents[i].Policy, report.Agents[i].Settings, report.Agents[i].Version
