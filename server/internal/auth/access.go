@@ -85,6 +85,9 @@ func requireBrowser(caller Identity) error {
 	return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Do this in the dashboard while you are signed in there. A token cannot."}
 }
 
+// errNoFullSession reports a caller who may not create credentials: a proxy's, or a paired device.
+var errNoFullSession = &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Do this in a browser that is signed in with a link or with the OpenID provider. A paired device can't."}
+
 func roleWithArticle(r schema.Role) string {
 	if r == schema.Viewer {
 		return "a viewer"

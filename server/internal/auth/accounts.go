@@ -15,12 +15,6 @@ import (
 // maxPersons is the maximum number of accounts. All of them are kept in memory.
 const maxPersons = 1000
 
-// ledgerRecord returns an audit log record of an action by a person. more must hold no
-// secrets.
-func ledgerRecord(kind string, caller Identity, more map[string]any) store.LedgerRecord {
-	return store.LedgerRecord{Action: kind, Actor: cmp.Or(caller.Name, LocalName), Data: more}
-}
-
 // AddPerson creates an account and returns it with a one-time sign-in code. A caller with a token
 // gets no code and sets no e-mail address: a credential must not create another one.
 func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Identity) (person schema.Person, code string, err error) {
@@ -54,16 +48,14 @@ func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Id
 	if account.Role == schema.Admin {
 		account.PromotedAt, account.PromotedBy = s.Clock(), caller.Name
 	}
-	c := store.PeopleChange{
-		People:        store.People{Persons: []store.Person{account}},
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.made", caller, map[string]any{"name": account.Name, "role": account.Role})},
-	}
+	c := store.PeopleChange{People: store.People{Persons: []store.Person{account}}}
+	made := ledgerRecord("person.made", caller, map[string]any{"name": account.Name, "role": account.Role})
 	defer func() { s.announceIf(err == nil && account.Role == schema.Admin, promoted, &account, caller) }()
 	if requireBrowser(caller) != nil {
-		err = s.applyChange(ctx, &c)
+		err = s.applyChange(ctx, &c, made)
 		return s.publicPerson(&account), "", err
 	}
-	if code, err = s.newCode(ctx, store.Code{Person: account.Name, Method: "link"}, &c); err != nil {
+	if code, err = s.newCode(ctx, store.Code{Person: account.Name, Method: "link"}, &c, made); err != nil {
 		return person, "", err
 	}
 	return s.publicPerson(&account), code, nil
@@ -96,15 +88,6 @@ func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 	}
 	person.Email = email
 	return nil
-}
-
-// lookup returns a copy of the account with that name, or schema.ErrNotFound.
-func (s *Service) lookup(name string) (store.Person, error) {
-	person := s.current.Load().findPerson(name)
-	if person == nil {
-		return store.Person{}, &schema.HintError{Err: schema.ErrNotFound, Hint: "No person with this name has an account on this hub."}
-	}
-	return *person, nil
 }
 
 // ChangePerson changes a person's role or e-mail address. Open connections follow the new
@@ -143,12 +126,15 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 	if promotes {
 		person.PromotedAt, person.PromotedBy = s.Clock(), caller.Name
 	}
-	err = s.applyChange(ctx, &store.PeopleChange{
-		People:        store.People{Persons: []store.Person{person}},
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role})},
-	})
+	err = s.changePerson(ctx, &person, caller)
 	s.announceIf(err == nil && promotes, promoted, &person, caller)
 	return s.publicPerson(&person), err
+}
+
+// changePerson stores a changed account.
+func (s *Service) changePerson(ctx context.Context, person *store.Person, caller Identity) error {
+	return s.applyChange(ctx, &store.PeopleChange{People: store.People{Persons: []store.Person{*person}}},
+		ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role}))
 }
 
 // RemovePerson deletes an account with its sessions, tokens, codes and passkeys. The owner
@@ -166,9 +152,9 @@ func (s *Service) RemovePerson(ctx context.Context, name string, caller Identity
 	if person.Owner {
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "The owner cannot be removed: on a hub without an owner, the next person with a sign-in link could take it over."}
 	}
-	c := store.PeopleChange{RemovedPeople: []string{person.Name}, LedgerRecords: []store.LedgerRecord{ledgerRecord("person.removed", caller, map[string]any{"name": person.Name})}}
+	c := store.PeopleChange{RemovedPeople: []string{person.Name}}
 	s.endCredentials(&c, &person)
-	return s.applyChange(ctx, &c)
+	return s.applyChange(ctx, &c, ledgerRecord("person.removed", caller, map[string]any{"name": person.Name}))
 }
 
 // endCredentials makes a change end the sessions, tokens, codes and passkeys of a person.
@@ -202,9 +188,6 @@ func (s *Service) List(ctx context.Context, caller Identity) []schema.Person {
 		if !caller.SeesContactsOf(people[i].Name) {
 			people[i].Email = ""
 		}
-	}
-	if people == nil {
-		people = []schema.Person{}
 	}
 	return people
 }
@@ -246,10 +229,8 @@ func (s *Service) EndSignIn(ctx context.Context, id string, caller Identity) err
 		if session.ID != id || session.Person != caller.Name && !caller.HasRole(schema.Admin) {
 			continue
 		}
-		return s.applyChange(ctx, &store.PeopleChange{
-			RemovedSignIns: []string{id},
-			LedgerRecords:  []store.LedgerRecord{ledgerRecord("person.signed_out", caller, map[string]any{"name": session.Person, "signIn": id})},
-		})
+		return s.applyChange(ctx, &store.PeopleChange{RemovedSignIns: []string{id}},
+			ledgerRecord("person.signed_out", caller, map[string]any{"name": session.Person, "signIn": id}))
 	}
 	return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no session with this id."}
 }
@@ -300,4 +281,57 @@ func (s *Service) saveLastUse(ctx context.Context) error {
 		}
 	}
 	return s.reload(ctx)
+}
+
+// An address is a credential: mail to it carries links that answer in the person's name, and the
+// OpenID provider or a trusted proxy can identify the person by it.
+
+var errAddressByToken = &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Nothing was changed. A person can sign in and answer with their address, so a token can't set it. Do this in the dashboard while you are signed in there."}
+
+// requireAddressAccess returns an error if d changes the address of a person that the caller may
+// not decide: that of someone else who has signed in, the caller's own without a session, or any with a
+// token. A person with an address can sign in or answer, also after a stolen token was revoked.
+func requireAddressAccess(person *store.Person, d *schema.PersonDraft, caller Identity) error {
+	switch {
+	case d.Email == nil || strings.TrimSpace(*d.Email) == person.Email:
+		return nil
+	case requireBrowser(caller) != nil:
+		return errAddressByToken
+	case person.Name == caller.Name && caller.Via == "session" && !caller.Paired:
+		return nil
+	case person.Name == caller.Name:
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Nothing was changed. Change your address in a browser that is signed in with a link or with the OpenID provider."}
+	case person.Owner || person.SignedIn:
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Nothing was changed. " + person.Name + " has signed in, and mail to their address can answer in their name, so only they can change it."}
+	default:
+		return nil
+	}
+}
+
+// SetOwnAddress changes the e-mail address of the caller, who is signed in with a browser. An empty
+// one removes it.
+func (s *Service) SetOwnAddress(ctx context.Context, email string, caller Identity) error {
+	if err := s.Check(schema.AccessOwn, caller); err != nil {
+		return err
+	}
+	s.changeMu.Lock()
+	defer s.changeMu.Unlock()
+	person, err := s.lookup(caller.Name)
+	if err != nil {
+		return err
+	}
+	d := schema.PersonDraft{Email: &email}
+	if err := requireAddressAccess(&person, &d, caller); err != nil {
+		return err
+	}
+	// The provider finds an account without a subject by its address, and gives it the role of
+	// the next person who signs in with that address.
+	if s.HasProvider() && person.Subject == "" && !caller.HasRole(schema.Admin) && strings.TrimSpace(email) != "" {
+		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Nothing was changed. Sign in with the OpenID provider once, then change your address."}
+	}
+	old := person.Email
+	if err := s.applyDraft(&person, d); err != nil || person.Email == old {
+		return err
+	}
+	return s.changePerson(ctx, &person, caller)
 }

@@ -6,18 +6,9 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-)
-
-// A session ends after sessionIdleTimeout without use, and after sessionMaxAge in any
-// case.
-const (
-	sessionIdleTimeout = 14 * 24 * time.Hour
-	sessionMaxAge      = 90 * 24 * time.Hour
 )
 
 // Credentials are the parts of a request that identify its sender.
@@ -185,30 +176,17 @@ func (s *Service) markSignedIn(name string) error {
 	return s.applyChange(context.Background(), &store.PeopleChange{People: store.People{Persons: []store.Person{person}}})
 }
 
-// isExpired reports whether t has passed. The zero time never expires.
-func (s *Service) isExpired(t time.Time) bool { return !t.IsZero() && !s.Clock().Before(t) }
+// methodPair is the sign-in method of paired devices.
+const methodPair = "pair"
 
-// sessionExpiry returns when a session ends if it is not used again.
-func (s *Service) sessionExpiry(session *store.SignIn) time.Time {
-	end, last := s.lastUsed(session.ID, session.LastSeenAt).Add(sessionIdleTimeout), session.CreatedAt.Add(sessionMaxAge)
-	if last.Before(end) {
-		return last
+// sessionIdentity returns the identity of a session of a person, with the current role.
+func sessionIdentity(person *store.Person, session *store.SignIn) Identity {
+	id := Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "session", ID: session.ID}
+	if session.Method == methodPair {
+		id.Paired, id.Owner = true, false
+		if id.HasRole(schema.Admin) {
+			id.Role = schema.Operator
+		}
 	}
-	return end
-}
-
-// recordUse records in memory that a session or token was used now. saveLastUse stores it.
-func (s *Service) recordUse(id string) {
-	at, ok := s.lastUse.Load(id)
-	if !ok {
-		at, _ = s.lastUse.LoadOrStore(id, new(atomic.Int64))
-	}
-	at.(*atomic.Int64).Store(s.Clock().UnixMilli())
-}
-
-func (s *Service) lastUsed(id string, stored time.Time) time.Time {
-	if at, ok := s.lastUse.Load(id); ok {
-		return latest(stored, time.UnixMilli(at.(*atomic.Int64).Load()))
-	}
-	return stored
+	return id
 }

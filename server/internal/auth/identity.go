@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // Identity is the authenticated caller of a request. The zero value is an unauthenticated
@@ -69,3 +70,6 @@ func (id Identity) CanPost(app string) bool {
 		return err == nil && fits
 	})
 }
+
+// LocalName is the name of unauthenticated callers on this machine.
+const LocalName = store.LocalName

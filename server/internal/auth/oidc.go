@@ -1,47 +1,24 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// OIDC is an OpenID provider that people sign in with. A successful sign-in there yields a
-// one-time code of the hub, so that browsers create sessions in one way only.
-type OIDC struct {
-	Issuer, ClientID, ClientSecret string
-	// CallbackURL is where the provider redirects browsers: schema.PathOIDCCallback at the
-	// hub's address as browsers see it.
-	CallbackURL string
-	// Groups is the claim with a person's groups. Roles maps groups to roles; the highest
-	// role applies and is updated at each sign-in. Without Roles a new person is a viewer.
-	Groups string                 // default "groups"
-	Roles  map[string]schema.Role // group → role
-
-	mu       sync.Mutex
-	provider *oidc.Provider // nil until discovery has succeeded
-}
-
 // providerFlow is a pending sign-in: a browser that was redirected to the provider.
 type providerFlow struct{ Nonce, Verifier string }
 
-const (
-	flowLifetime    = 10 * time.Minute
-	providerTimeout = 10 * time.Second
-)
+const flowLifetime = 10 * time.Minute
 
 // AuthRedirect sends one browser to the provider.
 type AuthRedirect struct {
@@ -71,27 +48,6 @@ func (s *Service) StartProviderSignIn(ctx context.Context) (*AuthRedirect, error
 	f := providerFlow{Nonce: newSecret(codeBytes, codeChars), Verifier: oauth2.GenerateVerifier()}
 	redirect.URL = client.AuthCodeURL(state, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier))
 	return redirect, s.flows.Put(ctx, providerKey(state, redirect.Cookie), f, redirect.Until)
-}
-
-// discover returns the client configuration and the token verifier. It fetches the
-// provider's metadata until that has succeeded once.
-func (o *OIDC) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.provider == nil {
-		ctx, cancel := context.WithTimeout(ctx, providerTimeout)
-		defer cancel()
-		provider, err := oidc.NewProvider(ctx, o.Issuer)
-		if err != nil {
-			return nil, nil, err
-		}
-		o.provider = provider
-	}
-	client := &oauth2.Config{
-		ClientID: o.ClientID, ClientSecret: o.ClientSecret, RedirectURL: o.CallbackURL,
-		Endpoint: o.provider.Endpoint(), Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
-	}
-	return client, o.provider.VerifierContext(context.Background(), &oidc.Config{ClientID: o.ClientID}), nil
 }
 
 // providerKey finds a pending sign-in: only its browser, which has the cookie, can finish it.
@@ -149,78 +105,6 @@ func exchangeErrorCode(err error) string {
 	return "no response"
 }
 
-// providerClaims are the relevant claims about a person.
-type providerClaims struct {
-	subject        string // issuer and sub, which together are unique and permanent
-	names          []string
-	email          string // only if verified
-	role           schema.Role
-	roleFromGroups bool // role was derived from groups and replaces the stored one
-}
-
-// fetchClaims returns the claims of the ID token. Some providers return names and groups
-// only from the userinfo endpoint, which is queried if they are missing.
-func (o *OIDC) fetchClaims(ctx context.Context, id *oidc.IDToken, tokens oauth2.TokenSource) (map[string]any, error) {
-	var claims map[string]any
-	if err := id.Claims(&claims); err != nil {
-		return nil, err
-	}
-	named := slices.ContainsFunc(nameClaims, func(name string) bool { return claims[name] != nil })
-	if named && (len(o.Roles) == 0 || claims[o.groupsClaim()] != nil) {
-		return claims, nil
-	}
-	// If userinfo fails, the ID token is still enough for people who have an account.
-	if info, err := o.provider.UserInfo(ctx, tokens); err == nil && info.Subject == id.Subject {
-		var extra map[string]any
-		if err := info.Claims(&extra); err != nil {
-			return nil, err
-		}
-		maps.Copy(extra, claims)
-		claims = extra
-	}
-	return claims, nil
-}
-
-// nameClaims are the claims that can serve as a name, the preferred one first.
-var nameClaims = []string{"preferred_username", "name", "email"}
-
-func (o *OIDC) groupsClaim() string { return cmp.Or(o.Groups, "groups") }
-
-func (o *OIDC) parseClaims(claims map[string]any) *providerClaims {
-	issuer, _ := claims["iss"].(string)
-	subject, _ := claims["sub"].(string)
-	parsed := &providerClaims{subject: issuer + " " + subject, role: schema.Viewer, roleFromGroups: len(o.Roles) > 0}
-	if claims["email_verified"] == true || claims["email_verified"] == "true" { // some providers send a string
-		parsed.email, _ = claims["email"].(string)
-	}
-	for _, name := range nameClaims {
-		if text, ok := claims[name].(string); ok && (name != "email" || parsed.email != "") {
-			parsed.names = append(parsed.names, text)
-		}
-	}
-	for _, group := range claimStrings(claims[o.groupsClaim()]) {
-		if role, ok := o.Roles[group]; ok && slices.Index(roleOrder, role) > slices.Index(roleOrder, parsed.role) {
-			parsed.role = role
-		}
-	}
-	return parsed
-}
-
-// claimStrings returns the strings of a claim that is a list or a space-separated string.
-func claimStrings(claim any) (list []string) {
-	switch v := claim.(type) {
-	case string:
-		return strings.Fields(v)
-	case []any:
-		for _, item := range v {
-			if text, ok := item.(string); ok {
-				list = append(list, text)
-			}
-		}
-	}
-	return list
-}
-
 // issueCode returns a one-time code for the account that the claims belong to: the one
 // with that subject, else the one with that verified e-mail address, else a new one.
 func (s *Service) issueCode(ctx context.Context, claims *providerClaims) (string, error) {
@@ -235,24 +119,16 @@ func (s *Service) issueCode(ctx context.Context, claims *providerClaims) (string
 	if claims.roleFromGroups && !person.Owner {
 		person.Role = claims.role
 	}
-	change := &store.PeopleChange{People: store.People{Persons: []store.Person{person}}}
-	if kind := s.accountAction(&person); kind != "" {
-		change.LedgerRecords = []store.LedgerRecord{{Action: kind, Actor: "hub", Data: map[string]any{"name": person.Name, "role": person.Role, "way": "oidc"}}}
+	c := store.PeopleChange{People: store.People{Persons: []store.Person{person}}}
+	record := store.LedgerRecord{Action: "person.made", Actor: "hub", Data: map[string]any{"name": person.Name, "role": person.Role, "way": "oidc"}}
+	old := s.current.Load().findPerson(person.Name)
+	if old != nil {
+		record.Action = "person.changed"
 	}
-	return s.newCode(ctx, store.Code{Person: person.Name, Method: "oidc"}, change)
-}
-
-// accountAction returns the audit log action for storing person, or an empty string if
-// nothing relevant changed.
-func (s *Service) accountAction(person *store.Person) string {
-	switch old := s.current.Load().findPerson(person.Name); {
-	case old == nil:
-		return "person.made"
-	case old.Role != person.Role || old.Subject != person.Subject:
-		return "person.changed"
-	default:
-		return ""
+	if old == nil || old.Role != person.Role || old.Subject != person.Subject {
+		c.LedgerRecords = []store.LedgerRecord{record}
 	}
+	return s.newCode(ctx, store.Code{Person: person.Name, Method: "oidc"}, &c)
 }
 
 func (s *Service) matchAccount(claims *providerClaims) (store.Person, error) {
@@ -274,6 +150,3 @@ func (s *Service) matchAccount(claims *providerClaims) (store.Person, error) {
 	}
 	return store.Person{}, fmt.Errorf("%w: %q are taken or invalid", ErrNoUsableName, claims.names)
 }
-
-// HasProvider reports whether people can sign in with an OpenID provider.
-func (s *Service) HasProvider() bool { return s != nil && s.OIDC != nil }

@@ -44,25 +44,6 @@ func (s *Service) PasskeyThreshold() schema.PasskeyThreshold {
 // requiresPasskeys reports whether the hub was started with a threshold.
 func (s *Service) requiresPasskeys() bool { return s.PasskeyThreshold() != "" }
 
-func (d *directory) passkeysOf(person string) (list []store.Passkey) {
-	for _, k := range d.People.Passkeys {
-		if k.Person == person {
-			list = append(list, k)
-		}
-	}
-	return list
-}
-
-// passkeysAt returns the passkeys of a person that work at an address.
-func (d *directory) passkeysAt(rp RelyingParty, person string) (list []store.Passkey) {
-	for _, k := range d.passkeysOf(person) {
-		if k.RPID == rp.ID {
-			list = append(list, k)
-		}
-	}
-	return list
-}
-
 // elsewhere returns a sentence that names an address at which a person's passkeys work, or reports that
 // none of them works any more.
 func (s *Service) elsewhere(person string) string {
@@ -247,17 +228,15 @@ func (s *Service) AddPasskey(ctx context.Context, draft schema.PasskeyDraft, cal
 		return schema.Passkey{}, err
 	}
 	k := store.Passkey{
-		ID: "k_" + newSecret(12, idChars), Person: caller.Name, Name: name, RPID: at.ID, CreatedAt: s.Clock(),
+		ID: newID("k_"), Person: caller.Name, Name: name, RPID: at.ID, CreatedAt: s.Clock(),
 		Credential: credential.ID, PublicKey: credential.PublicKey,
 		SignCount: credential.Authenticator.SignCount, Flags: byte(credential.Flags.ProtocolValue()),
 	}
 	for _, t := range credential.Transport {
 		k.Transports = append(k.Transports, string(t))
 	}
-	err = s.applyChange(ctx, &store.PeopleChange{
-		People:        store.People{Passkeys: []store.Passkey{k}},
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("passkey.added", caller, map[string]any{"passkey": k.ID, "name": k.Name, "at": at.ID})},
-	})
+	err = s.applyChange(ctx, &store.PeopleChange{People: store.People{Passkeys: []store.Passkey{k}}},
+		ledgerRecord("passkey.added", caller, map[string]any{"passkey": k.ID, "name": k.Name, "at": at.ID}))
 	return publicPasskey(&k), err
 }
 
@@ -317,10 +296,8 @@ func (s *Service) RemovePasskey(ctx context.Context, id string, proof json.RawMe
 	}
 	for _, k := range own {
 		if k.ID == id {
-			return s.applyChange(ctx, &store.PeopleChange{
-				RemovedPasskeys: []string{id},
-				LedgerRecords:   []store.LedgerRecord{ledgerRecord("passkey.removed", caller, map[string]any{"passkey": id, "name": k.Name})},
-			})
+			return s.applyChange(ctx, &store.PeopleChange{RemovedPasskeys: []string{id}},
+				ledgerRecord("passkey.removed", caller, map[string]any{"passkey": id, "name": k.Name}))
 		}
 	}
 	return errNoSuchPasskey

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -41,7 +40,8 @@ func (s *Service) CreateSignInLink(
 	if (found.SignedIn || found.Owner) && found.Name != caller.Name {
 		return person, "", &schema.HintError{Err: schema.ErrNotAllowed, Hint: found.Name + " has signed in before. If they lost access, reset them first: everyone on this hub sees that."}
 	}
-	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link", Confirmed: confirmed}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name})}})
+	code, err = s.newCode(ctx, store.Code{Person: found.Name, Method: "link", Confirmed: confirmed}, &store.PeopleChange{},
+		ledgerRecord("person.link_made", caller, map[string]any{"name": found.Name}))
 	return s.publicPerson(&found), code, err
 }
 
@@ -70,72 +70,15 @@ func (s *Service) ResetPerson(ctx context.Context, name string, proof json.RawMe
 		return schema.Person{}, err
 	}
 	person.SignedIn, person.ResetAt, person.ResetBy = false, s.Clock(), caller.Name
-	c := store.PeopleChange{
-		People:        store.People{Persons: []store.Person{person}},
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.reset", caller, map[string]any{"name": person.Name})},
-	}
+	c := store.PeopleChange{People: store.People{Persons: []store.Person{person}}}
 	s.endCredentials(&c, &person)
-	err = s.applyChange(ctx, &c)
+	err = s.applyChange(ctx, &c, ledgerRecord("person.reset", caller, map[string]any{"name": person.Name}))
 	s.announceIf(err == nil, reset, &person, caller)
 	return s.publicPerson(&person), err
 }
 
-// The changes of an account that are announced.
-const (
-	reset    = "reset"
-	promoted = "promoted"
-)
-
-// announcementTime is how long a change of an account is shown to everyone.
-const announcementTime = 24 * time.Hour
-
-// announceIf announces a change of an account to the person, the admins and the owner.
-func (s *Service) announceIf(changed bool, change string, person *store.Person, caller Identity) {
-	if !changed {
-		return
-	}
-	names := []string{person.Name}
-	for _, p := range s.current.Load().Persons {
-		if p.Role == schema.Admin && p.Name != person.Name {
-			names = append(names, p.Name)
-		}
-	}
-	s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: Announcement{
-		To: names, Change: schema.AccountChange{Change: change, Person: person.Name, By: caller.Name, At: toMillis(s.Clock())},
-	}})
-}
-
-// recentChanges returns the changes of accounts that are still shown, for people and local
-// callers.
-func (s *Service) recentChanges() (changes []schema.AccountChange) {
-	shown := func(at time.Time) bool { return !at.IsZero() && s.Clock().Before(at.Add(announcementTime)) }
-	for _, p := range s.current.Load().Persons {
-		if shown(p.ResetAt) {
-			changes = append(changes, schema.AccountChange{Change: reset, Person: p.Name, By: p.ResetBy, At: toMillis(p.ResetAt)})
-		}
-		if shown(p.PromotedAt) {
-			changes = append(changes, schema.AccountChange{Change: promoted, Person: p.Name, By: p.PromotedBy, At: toMillis(p.PromotedAt)})
-		}
-	}
-	return changes
-}
-
-// ResetAt returns when an admin last reset the account; the zero time if never.
-func (s *Service) ResetAt(name string) time.Time {
-	if s == nil {
-		return time.Time{}
-	}
-	if person := s.current.Load().findPerson(name); person != nil {
-		return person.ResetAt
-	}
-	return time.Time{}
-}
-
 // A pairing code signs in a further device of a person. The device may answer, and changes nothing
 // about accounts: it has at most the role operator.
-
-// methodPair is the sign-in method of paired devices.
-const methodPair = "pair"
 
 const pairingLifetime = 10 * time.Minute
 
@@ -160,53 +103,7 @@ func (s *Service) CreatePairing(ctx context.Context, proof json.RawMessage, call
 		return "", expiresAt, err
 	}
 	expiresAt = s.Clock().Add(pairingLifetime)
-	code, err = s.newCode(ctx, store.Code{Person: person.Name, Method: methodPair, Confirmed: confirmed, ExpiresAt: expiresAt}, &store.PeopleChange{
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("person.pairing_made", caller, map[string]any{"name": person.Name})},
-	})
+	draft := store.Code{Person: person.Name, Method: methodPair, Confirmed: confirmed, ExpiresAt: expiresAt}
+	code, err = s.newCode(ctx, draft, &store.PeopleChange{}, ledgerRecord("person.pairing_made", caller, map[string]any{"name": person.Name}))
 	return code, expiresAt, err
-}
-
-// errNoFullSession reports a caller who may not create credentials: a proxy's, or a paired device.
-var errNoFullSession = &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Do this in a browser that is signed in with a link or with the OpenID provider. A paired device can't."}
-
-// sessionIdentity returns the identity of a session of a person, with the current role.
-func sessionIdentity(person *store.Person, session *store.SignIn) Identity {
-	id := Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: "session", ID: session.ID}
-	if session.Method == methodPair {
-		id.Paired, id.Owner = true, false
-		if id.HasRole(schema.Admin) {
-			id.Role = schema.Operator
-		}
-	}
-	return id
-}
-
-// codeProblem returns why a code can't be used for a sign-in or a pairing; empty: it can. code is nil
-// if the hub has none with this digest.
-func (s *Service) codeProblem(hash digest, code *store.Code, pairs bool) string {
-	switch isPairing := code != nil && code.Method == methodPair; {
-	case code != nil && isPairing != pairs:
-		return "This is the code of another kind of link. Open the whole link, or scan the QR code again."
-	case code != nil && !s.isCodeExpired(code):
-		return ""
-	case !pairs:
-		return "This link was already used or is older than 15 minutes. " + s.newLinkHint()
-	case code != nil:
-		return "This pairing code is older than 10 minutes. Show a new one under Settings, Hub, on your computer."
-	case s.usedPairings[hash]:
-		return "This pairing code was already used. Show a new one under Settings, Hub, on your computer."
-	default:
-		return "This hub has no such pairing code. It may be replaced by a newer one or belong to another hub. Show a new one under Settings, Hub, on your computer."
-	}
-}
-
-// recordUsedPairing remembers a used code for a better message. A restart loses it.
-func (s *Service) recordUsedPairing(hash digest, code *store.Code) {
-	if code.Method != methodPair {
-		return
-	}
-	if s.usedPairings == nil || len(s.usedPairings) >= 1000 {
-		s.usedPairings = map[digest]bool{}
-	}
-	s.usedPairings[hash] = true
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // revocationHooks are functions to call when a session or token ends, by its id. They
@@ -55,17 +57,11 @@ func (r *revocationHooks) fire(id string) {
 // isCredentialValid reports whether a session or token exists and has not expired.
 func (s *Service) isCredentialValid(id string) bool {
 	dir := s.current.Load()
-	for i := range dir.SignIns {
-		if dir.SignIns[i].ID == id {
-			return !s.isExpired(s.sessionExpiry(&dir.SignIns[i]))
-		}
+	if i := slices.IndexFunc(dir.SignIns, func(o store.SignIn) bool { return o.ID == id }); i >= 0 {
+		return !s.isExpired(s.sessionExpiry(&dir.SignIns[i]))
 	}
-	for i := range dir.Tokens {
-		if dir.Tokens[i].ID == id {
-			return !s.isExpired(dir.Tokens[i].ExpiresAt)
-		}
-	}
-	return false
+	i := slices.IndexFunc(dir.Tokens, func(o store.Token) bool { return o.ID == id })
+	return i >= 0 && !s.isExpired(dir.Tokens[i].ExpiresAt)
 }
 
 // fireExpired calls the hooks of all sessions and tokens that have expired.

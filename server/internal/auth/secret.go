@@ -16,6 +16,8 @@ const (
 )
 
 const (
+	codeBytes      = 16
+	codeChars      = 22
 	secretBytes    = 32
 	secretChars    = 43 // 32 bytes in base 62
 	checksumChars  = 6  // 4 bytes in base 62
@@ -28,6 +30,9 @@ func newSecret(n, chars int) string {
 	_, _ = rand.Read(b) // never fails: the runtime aborts the program instead
 	return base62(b, chars)
 }
+
+// newID returns an id, which is not secret but can't be guessed.
+func newID(prefix string) string { return prefix + newSecret(12, 16) }
 
 func base62(b []byte, chars int) string {
 	s := new(big.Int).SetBytes(b).Text(62)

@@ -111,9 +111,10 @@ func newDirectory(stored *store.People) *directory {
 	return dir
 }
 
-// applyChange stores a change and publishes a new directory. The caller holds changeMu and
-// has computed the change from the current directory.
-func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange) error {
+// applyChange stores a change with records of the audit log and publishes a new directory. The caller
+// holds changeMu and has computed the change from the current directory.
+func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange, records ...store.LedgerRecord) error {
+	c.LedgerRecords = append(c.LedgerRecords, records...)
 	removed, err := s.storeChange(ctx, c)
 	if err != nil {
 		return err
@@ -232,7 +233,7 @@ func (d *directory) findPerson(name string) *store.Person {
 // Accounts returns all accounts, sorted by name.
 func (s *Service) Accounts(context.Context) []schema.Person {
 	if s == nil {
-		return nil
+		return []schema.Person{}
 	}
 	dir := s.current.Load()
 	people := make([]schema.Person, len(dir.Persons))
@@ -304,3 +305,133 @@ func latest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// lookup returns a copy of the account with that name, or schema.ErrNotFound.
+func (s *Service) lookup(name string) (store.Person, error) {
+	person := s.current.Load().findPerson(name)
+	if person == nil {
+		return store.Person{}, &schema.HintError{Err: schema.ErrNotFound, Hint: "No person with this name has an account on this hub."}
+	}
+	return *person, nil
+}
+
+// ledgerRecord returns an audit log record of an action by a person. more must hold no
+// secrets.
+func ledgerRecord(kind string, caller Identity, more map[string]any) store.LedgerRecord {
+	return store.LedgerRecord{Action: kind, Actor: cmp.Or(caller.Name, LocalName), Data: more}
+}
+
+// appendLedger writes an audit log record that goes with no change.
+func (s *Service) appendLedger(ctx context.Context, a store.LedgerRecord) {
+	if err := s.Store.AppendLedger(context.WithoutCancel(ctx), a); err != nil {
+		s.Log.Error("audit log append failed", "action", a.Action, "err", err)
+	}
+}
+
+// The changes of an account that are announced.
+const (
+	reset    = "reset"
+	promoted = "promoted"
+)
+
+// announcementTime is how long a change of an account is shown to everyone.
+const announcementTime = 24 * time.Hour
+
+// announceIf announces a change of an account to the person, the admins and the owner.
+func (s *Service) announceIf(changed bool, change string, person *store.Person, caller Identity) {
+	if !changed {
+		return
+	}
+	names := []string{person.Name}
+	for _, p := range s.current.Load().Persons {
+		if p.Role == schema.Admin && p.Name != person.Name {
+			names = append(names, p.Name)
+		}
+	}
+	s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: Announcement{
+		To: names, Change: schema.AccountChange{Change: change, Person: person.Name, By: caller.Name, At: toMillis(s.Clock())},
+	}})
+}
+
+// recentChanges returns the changes of accounts that are still shown, for people and local
+// callers.
+func (s *Service) recentChanges() (changes []schema.AccountChange) {
+	shown := func(at time.Time) bool { return !at.IsZero() && s.Clock().Before(at.Add(announcementTime)) }
+	for _, p := range s.current.Load().Persons {
+		if shown(p.ResetAt) {
+			changes = append(changes, schema.AccountChange{Change: reset, Person: p.Name, By: p.ResetBy, At: toMillis(p.ResetAt)})
+		}
+		if shown(p.PromotedAt) {
+			changes = append(changes, schema.AccountChange{Change: promoted, Person: p.Name, By: p.PromotedBy, At: toMillis(p.PromotedAt)})
+		}
+	}
+	return changes
+}
+
+// ResetAt returns when an admin last reset the account; the zero time if never.
+func (s *Service) ResetAt(name string) time.Time {
+	if s == nil {
+		return time.Time{}
+	}
+	if person := s.current.Load().findPerson(name); person != nil {
+		return person.ResetAt
+	}
+	return time.Time{}
+}
+
+// isExpired reports whether t has passed. The zero time never expires.
+func (s *Service) isExpired(t time.Time) bool { return !t.IsZero() && !s.Clock().Before(t) }
+
+// A session ends after sessionIdleTimeout without use, and after sessionMaxAge in any
+// case.
+const (
+	sessionIdleTimeout = 14 * 24 * time.Hour
+	sessionMaxAge      = 90 * 24 * time.Hour
+)
+
+// sessionExpiry returns when a session ends if it is not used again.
+func (s *Service) sessionExpiry(session *store.SignIn) time.Time {
+	end, last := s.lastUsed(session.ID, session.LastSeenAt).Add(sessionIdleTimeout), session.CreatedAt.Add(sessionMaxAge)
+	if last.Before(end) {
+		return last
+	}
+	return end
+}
+
+// recordUse records in memory that a session or token was used now. saveLastUse stores it.
+func (s *Service) recordUse(id string) {
+	at, ok := s.lastUse.Load(id)
+	if !ok {
+		at, _ = s.lastUse.LoadOrStore(id, new(atomic.Int64))
+	}
+	at.(*atomic.Int64).Store(s.Clock().UnixMilli())
+}
+
+func (s *Service) lastUsed(id string, stored time.Time) time.Time {
+	if at, ok := s.lastUse.Load(id); ok {
+		return latest(stored, time.UnixMilli(at.(*atomic.Int64).Load()))
+	}
+	return stored
+}
+
+func (d *directory) passkeysOf(person string) (list []store.Passkey) {
+	for _, k := range d.People.Passkeys {
+		if k.Person == person {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// passkeysAt returns the passkeys of a person that work at an address.
+func (d *directory) passkeysAt(rp RelyingParty, person string) (list []store.Passkey) {
+	for _, k := range d.passkeysOf(person) {
+		if k.RPID == rp.ID {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// HasProvider reports whether people can sign in with an OpenID provider.
+func (s *Service) HasProvider() bool { return s != nil && s.OIDC != nil }

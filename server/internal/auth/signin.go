@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -19,10 +16,6 @@ const SignInLinkLifetime = 15 * time.Minute
 
 const (
 	codeLifetime = SignInLinkLifetime
-	codeBytes    = 16
-	codeChars    = 22
-	idChars      = 16 // 12 random bytes in base 62; ids are not secret, but must not be guessable
-	maxName      = 64
 	maxUserAgent = 256 // bytes of a browser's User-Agent
 )
 
@@ -53,12 +46,12 @@ func (s *Service) OwnerCode(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	record := store.LedgerRecord{Action: "owner.link_made", Actor: "the hub's machine"}
-	return s.newCode(ctx, store.Code{Method: "link"}, &store.PeopleChange{LedgerRecords: []store.LedgerRecord{record}})
+	return s.newCode(ctx, store.Code{Method: "link"}, &store.PeopleChange{}, record)
 }
 
 // newCode adds a one-time code to change c and applies it. It voids earlier codes of the
 // same person. The caller holds changeMu.
-func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.PeopleChange) (string, error) {
+func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.PeopleChange, records ...store.LedgerRecord) (string, error) {
 	now := s.Clock()
 	for _, old := range s.current.Load().Codes {
 		if old.Person == draft.Person || s.isCodeExpired(&old) {
@@ -72,7 +65,7 @@ func (s *Service) newCode(ctx context.Context, draft store.Code, c *store.People
 		draft.ExpiresAt = now.Add(codeLifetime)
 	}
 	c.Codes = []store.Code{draft}
-	return code, s.applyChange(ctx, c)
+	return code, s.applyChange(ctx, c, records...)
 }
 
 // isCodeExpired reports whether a code has expired. A code from the future was created before
@@ -118,6 +111,36 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		s.recordUsedPairing(hash, code)
 	}
 	return session, err
+}
+
+// codeProblem returns why a code can't be used for a sign-in or a pairing; empty: it can. code is nil
+// if the hub has none with this digest.
+func (s *Service) codeProblem(hash digest, code *store.Code, pairs bool) string {
+	switch isPairing := code != nil && code.Method == methodPair; {
+	case code != nil && isPairing != pairs:
+		return "This is the code of another kind of link. Open the whole link, or scan the QR code again."
+	case code != nil && !s.isCodeExpired(code):
+		return ""
+	case !pairs:
+		return "This link was already used or is older than 15 minutes. " + s.newLinkHint()
+	case code != nil:
+		return "This pairing code is older than 10 minutes. Show a new one under Settings, Hub, on your computer."
+	case s.usedPairings[hash]:
+		return "This pairing code was already used. Show a new one under Settings, Hub, on your computer."
+	default:
+		return "This hub has no such pairing code. It may be replaced by a newer one or belong to another hub. Show a new one under Settings, Hub, on your computer."
+	}
+}
+
+// recordUsedPairing remembers a used code for a better message. A restart loses it.
+func (s *Service) recordUsedPairing(hash digest, code *store.Code) {
+	if code.Method != methodPair {
+		return
+	}
+	if s.usedPairings == nil || len(s.usedPairings) >= 1000 {
+		s.usedPairings = map[digest]bool{}
+	}
+	s.usedPairings[hash] = true
 }
 
 // RefuseAttempt counts a wrong secret from that network as a failed sign-in. It returns err, or
@@ -166,7 +189,7 @@ func (s *Service) createSession(ctx context.Context, c *store.PeopleChange, e ve
 	session := &Session{Cookie: newSecret(secretBytes, secretChars), Key: newSecret(secretBytes, secretChars), Until: now.Add(sessionMaxAge)}
 	cookie, key := digestOf(session.Cookie), digestOf(session.Key)
 	stored := store.SignIn{
-		ID: "s_" + newSecret(12, idChars), Person: e.person.Name, Method: e.method, Confirmed: e.confirmed, UserAgent: sanitize(e.userAgent, maxUserAgent),
+		ID: newID("s_"), Person: e.person.Name, Method: e.method, Confirmed: e.confirmed, UserAgent: sanitize(e.userAgent, maxUserAgent),
 		Cookie: cookie[:], Key: key[:], CreatedAt: now, LastSeenAt: now,
 	}
 	c.SignIns = append(c.SignIns, stored)
@@ -184,7 +207,8 @@ func (s *Service) SignOut(ctx context.Context, id Identity) error {
 	if id.Via != "session" {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "There is no session to end: you are not signed in with a browser."}
 	}
-	return s.applyChange(ctx, &store.PeopleChange{RemovedSignIns: []string{id.ID}, LedgerRecords: []store.LedgerRecord{ledgerRecord("person.signed_out", id, map[string]any{"name": id.Name, "signIn": id.ID})}})
+	return s.applyChange(ctx, &store.PeopleChange{RemovedSignIns: []string{id.ID}},
+		ledgerRecord("person.signed_out", id, map[string]any{"name": id.Name, "signIn": id.ID}))
 }
 
 // Lock restricts answers to signed-in operators, or lifts the restriction.
@@ -202,20 +226,13 @@ func (s *Service) Lock(ctx context.Context, locked bool, id Identity) error {
 		lockIn(&c, id)
 		return s.applyChange(ctx, &c)
 	}
-	return s.applyChange(ctx, &store.PeopleChange{SetLocked: true, LedgerRecords: []store.LedgerRecord{ledgerRecord("hub.unlocked", id, nil)}})
+	return s.applyChange(ctx, &store.PeopleChange{SetLocked: true}, ledgerRecord("hub.unlocked", id, nil))
 }
 
 // lockIn makes a change lock the hub.
 func lockIn(c *store.PeopleChange, by Identity) {
 	c.SetLocked, c.Locked = true, true
 	c.LedgerRecords = append(c.LedgerRecords, ledgerRecord("hub.locked", by, nil))
-}
-
-// appendLedger writes an audit log record that goes with no change.
-func (s *Service) appendLedger(ctx context.Context, a store.LedgerRecord) {
-	if err := s.Store.AppendLedger(context.WithoutCancel(ctx), a); err != nil {
-		s.Log.Error("audit log append failed", "action", a.Action, "err", err)
-	}
 }
 
 // RecoverAccess returns a one-time code for a person who can no longer sign in. On a hub
@@ -236,16 +253,8 @@ func (s *Service) RecoverAccess(ctx context.Context, name string) (string, error
 		person = &store.Person{Name: valid, Role: schema.Admin, Owner: true, CreatedAt: s.Clock()}
 		c.Persons = []store.Person{*person}
 	}
-	c.LedgerRecords = []store.LedgerRecord{{Action: "person.link_made", Actor: "the hub's machine", Data: map[string]any{"name": person.Name}}}
-	return s.newCode(ctx, store.Code{Person: person.Name, Method: "link"}, &c)
-}
-
-func (s *Service) personNames() []string {
-	var list []string
-	for _, o := range s.current.Load().Persons {
-		list = append(list, o.Name)
-	}
-	return list
+	return s.newCode(ctx, store.Code{Person: person.Name, Method: "link"}, &c,
+		store.LedgerRecord{Action: "person.link_made", Actor: "the hub's machine", Data: map[string]any{"name": person.Name}})
 }
 
 // Me describes the caller. mayAct is false if the request carries no page key; isLocal is
@@ -280,52 +289,4 @@ func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 		me.CanAnswer, me.CanAdmin = s.Check(schema.AccessDecide, id) == nil, s.Check(schema.AccessAdmin, id) == nil
 	}
 	return me
-}
-
-// LocalName is the name of unauthenticated callers on this machine.
-const LocalName = store.LocalName
-
-// reservedNames have another meaning in an answer or in the audit log.
-var reservedNames = []string{LocalName, "hub", "the hub", "anyone", "owner", "owner_admins", "nobody"}
-
-// validateNewName returns the normalized name of a new account, or an error if it is
-// invalid, reserved or taken.
-func (s *Service) validateNewName(name string) (string, error) {
-	name = strings.Join(strings.Fields(name), " ")
-	lower := strings.ToLower(name)
-	switch {
-	case name == "":
-		return "", &schema.FieldError{Field: "name", Detail: "is required: it is shown on every answer"}
-	case utf8.RuneCountInString(name) > maxName:
-		return "", &schema.FieldError{Field: "name", Detail: "must have at most 64 characters"}
-	case sanitize(name, len(name)) != name, strings.ContainsAny(name, `/\:"<>`):
-		return "", &schema.FieldError{Field: "name", Detail: `must contain visible characters only, without / \ : " < >`}
-	case slices.Contains(reservedNames, lower), strings.HasPrefix(lower, "rule "), strings.HasPrefix(lower, "__"):
-		return "", &schema.FieldError{Field: "name", Detail: "is reserved by the hub"}
-	case s.current.Load().findPerson(name) != nil:
-		return "", &schema.FieldError{Field: "name", Detail: "belongs to another person"}
-	case hasMixedScripts(name):
-		return "", &schema.FieldError{Field: "name", Detail: "must use the letters of one script"}
-	}
-	for _, other := range s.personNames() {
-		if skeletonOf(other) == skeletonOf(name) {
-			return "", &schema.FieldError{Field: "name", Detail: "looks like " + other + ", who has an account"}
-		}
-	}
-	return name, nil
-}
-
-// sanitize removes invisible characters and truncates text to most bytes.
-func sanitize(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, text)
-	for len(text) > most {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-	}
-	return text
 }

@@ -70,12 +70,11 @@ func (s *Service) CreateToken(ctx context.Context, d schema.TokenDraft, caller I
 	}
 	secret := newToken(prefix)
 	hash := digestOf(secret)
-	t.ID, t.Hash, t.Prefix = "t_"+newSecret(12, idChars), hash[:], secret[:len(prefix)+tokenHintChars]
-	err = s.applyChange(ctx, &store.PeopleChange{
-		People:        store.People{Tokens: []store.Token{t}},
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("token.made", caller, map[string]any{"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": toMillis(t.ExpiresAt)})},
+	t.ID, t.Hash, t.Prefix = newID("t_"), hash[:], secret[:len(prefix)+tokenHintChars]
+	record := ledgerRecord("token.made", caller, map[string]any{
+		"token": t.ID, "name": t.Name, "person": t.Person, "apps": t.Apps, "expiresAt": toMillis(t.ExpiresAt),
 	})
-	if err != nil {
+	if err := s.applyChange(ctx, &store.PeopleChange{People: store.People{Tokens: []store.Token{t}}}, record); err != nil {
 		return schema.Token{}, err
 	}
 	public := s.publicToken(&t)
@@ -139,8 +138,6 @@ func (s *Service) RevokeToken(ctx context.Context, id string, caller Identity) e
 	if i < 0 {
 		return &schema.HintError{Err: schema.ErrNotFound, Hint: "You have no token with this id."}
 	}
-	return s.applyChange(ctx, &store.PeopleChange{
-		RemovedTokens: []string{id},
-		LedgerRecords: []store.LedgerRecord{ledgerRecord("token.revoked", caller, map[string]any{"token": id, "name": dir.Tokens[i].Name})},
-	})
+	return s.applyChange(ctx, &store.PeopleChange{RemovedTokens: []string{id}},
+		ledgerRecord("token.revoked", caller, map[string]any{"token": id, "name": dir.Tokens[i].Name}))
 }
