@@ -188,8 +188,7 @@ func TestNotifier_AnswerSuppressesQueuedMessages(t *testing.T) {
 	server.status.Store(500)
 	h.addChannel(server.URL)
 	id := h.askQuestion("May I?", `"timeout":0`)
-	// It is queued before the first attempt, too.
-	require.Eventually(t, func() bool { return len(server.requests()) == 1 }, time.Minute, time.Millisecond)
+	h.eventually("it is sent; it is queued before that, too", func() bool { return len(server.requests()) == 1 })
 	h.requireNotifications(id, "asked  queued")
 	h.approve(id)
 	h.requireNotifications(id, "asked  suppressed answered")
