@@ -153,8 +153,3 @@ func matchArgument(text, want string) bool {
 		return false
 	}
 }
-
-// isCluster reports whether an argument is a cluster of short options, such as -rf.
-func isCluster(text string) bool {
-	return len(text) > 1 && len(text) <= 7 && text[0] == '-' && strings.Trim(text[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
-}

@@ -15,6 +15,9 @@ import (
 // Rules about deleting and writing files.
 
 var (
+	rawConnection  = rule{"network_write", medium, "It opens a raw network connection to another machine."}
+	reverseShell   = rule{"network_write", critical, "It lets another machine run commands on this one."}
+	changesAutorun = rule{"autostart", high, "It changes a file that runs automatically later, or that grants access."}
 	deletesFolder  = rule{"recursive_delete", medium, "It deletes folders and everything in them. This can't be undone."}
 	deletesProject = rule{"recursive_delete", high, "It permanently deletes a whole project, or files outside of it."}
 	deletesAll     = rule{"recursive_delete", critical, "It deletes a home folder, the system, or a folder that contains the project."}
@@ -294,7 +297,6 @@ var importantFiles = []string{
 
 func (a *assessor) checkRedirect(inv *invocation, to *call.Redirect) {
 	c, dir, w := inv.cmd, inv.dir, &to.Target
-	a.checkEscapes(w)
 	if to.Op == "<" && oversight.IsHubFile(dir, w.Written()) {
 		a.add(changesHub, through(inv.span, w.Span))
 	}
@@ -337,4 +339,9 @@ func (a *assessor) changeMode(inv *invocation) {
 	}
 	inv.args = list
 	a.checkEachWrite(inv)
+}
+
+func isRemote(p string) bool {
+	at := strings.IndexByte(p, ':')
+	return at > 1 && !strings.ContainsAny(p[:at], "/$") || strings.HasPrefix(p, "rsync://") || strings.HasPrefix(p, "scp://")
 }

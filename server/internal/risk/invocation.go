@@ -6,8 +6,6 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/policy/programs"
-	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 // invocation is a program and its arguments, in the form that the rules use.
@@ -22,84 +20,12 @@ type invocation struct {
 	pipedInput bool   // run by xargs or find: its last arguments come from a list
 }
 
-// flow is what reads the output of a command.
-type flow struct {
-	reader int  // index of the command that reads it; 0: none, as the first one reads from no pipe
-	isSent bool // it reaches a program that sends data to the network
-}
-
-var (
-	unreadable        = rule{"unreadable", high, "It can't be read completely. Read it carefully yourself."}
-	obfuscatedCommand = rule{"obfuscated", high, "It is obfuscated: it hides which command runs."}
-	dynamicCommand    = rule{"obfuscated", high, "The program that it runs is determined only at run time."}
-	forkBomb          = rule{"system", critical, "It starts copies of itself until the machine stops responding (fork bomb)."}
-)
-
-// assessCommands assesses the commands of the call.
-func (a *assessor) assessCommands() {
-	a.followPipes()
-	for i := range a.call.Commands {
-		a.assessCommand(i)
-	}
-	isOversight := func(f schema.Finding) bool { return f.Code == "oversight" }
-	for i := 0; i < len(a.call.Scripts) && !slices.ContainsFunc(a.findings, isOversight); i++ { // also of a pipe
-		a.checkOversightInCode(a.call.Scripts[i].Text, a.call.Scripts[i].Span)
-	}
-	for i := range a.call.Lines {
-		if l := &a.call.Lines[i]; l.Shell == call.PowerShell {
-			a.checkPowerShellLine(l)
-		}
-	}
-}
-
-// followPipes finds for each command which command reads its output and whether the output is sent to
-// the network.
-func (a *assessor) followPipes() {
-	commands := a.call.Commands
-	a.flow = make([]flow, len(commands))
-	for i := range slices.Backward(commands) {
-		sends := downloads(&commands[i]) || a.flow[i].isSent
-		for j := range a.writers(&commands[i]) {
-			at := commands[i].Input.From + j
-			a.flow[at] = flow{reader: i, isSent: a.flow[at].isSent || sends}
-		}
-	}
-}
-
 // maxWriters bounds the writers of one command that are looked at.
 const maxWriters = 32
 
 // writers returns the commands whose output a command reads through pipes.
 func (a *assessor) writers(c *call.Command) []call.Command {
 	return a.call.Commands[c.Input.From:c.Input.To]
-}
-
-func (a *assessor) assessCommand(i int) {
-	c := &a.call.Commands[i]
-	inv := &invocation{cmd: c, index: i, dir: c.Dir, span: wordsSpan(c), whole: wordsSpan(c)}
-	outer := a.WorkingDir
-	if by := a.runners(c); slices.ContainsFunc(by, runsElsewhere) { // its paths mean nothing here
-		inv.dir, a.WorkingDir = "", paths.WorkingDir{}
-	} else {
-		inv.pipedInput = len(by) > 0 && slices.Contains([]string{"xargs", "parallel", "find", "fd", "fdfind"}, by[0])
-		if inv.pipedInput {
-			inv.whole = wordsSpan(&a.call.Commands[c.By])
-		}
-	}
-	a.assessAssignments(c, inv.span)
-	if len(c.Words) > 0 {
-		a.assessInvocation(inv)
-	}
-	if c.Before != call.RunBy { // the command that runs it has the same ones
-		for j := range c.Redirects {
-			a.checkRedirect(inv, &c.Redirects[j])
-		}
-	}
-	a.addDownloaded(c)
-	if c.IsBackground {
-		a.add(backgroundProcess, inv.span)
-	}
-	a.WorkingDir = outer
 }
 
 // wordsSpan returns the place of a command without its assignments and redirects.
@@ -117,104 +43,6 @@ func (a *assessor) runners(c *call.Command) (names []string) {
 		names = append(names, commandName(c))
 	}
 	return names
-}
-
-// runsElsewhere reports whether a program runs commands in another file system.
-func runsElsewhere(program string) bool {
-	return slices.Contains([]string{"ssh", "rsh", "docker", "podman", "nerdctl", "kubectl", "oc", "mosh", "adb"}, program)
-}
-
-func (a *assessor) assessAssignments(c *call.Command, at call.Span) {
-	for i := range c.Assignments {
-		w := &c.Assignments[i]
-		a.checkEscapes(w)
-		name, value, _ := strings.Cut(w.Text, "=")
-		name = strings.TrimSuffix(name, "+")
-		if value != "" {
-			a.assigned[name] = true
-		}
-		if w.Subs != (call.Range{}) && strings.Contains(a.text(w.Span), "hookback") {
-			a.hubProcesses[name] = true
-		}
-		a.checkAssignment(w, throughIfShort(w.Span, at), len(c.Words) > 0)
-	}
-}
-
-func (a *assessor) assessInvocation(inv *invocation) {
-	words := inv.cmd.Words
-	for len(words) > 1 && inv.cmd.By >= 0 && isAssignment(&words[0]) {
-		a.checkAssignment(&words[0], words[0].Span, true)
-		words = words[1:]
-	}
-	program := &words[0]
-	for i := range words {
-		a.checkEscapes(&words[i])
-		if inv.cmd.Shell == call.PowerShell {
-			a.checkStaticCall(&words[i])
-		}
-	}
-	inv.name, inv.args = programName(program.Text, inv.cmd.Shell), words[1:]
-	if inv.pipedInput {
-		inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w call.Word) bool {
-			return strings.Trim(w.Text, call.Expansion) == "{}" || w.Dynamic && w.Span.From == w.Span.To
-		})
-	}
-	if full, ok := powershellAliases[inv.name]; ok && inv.cmd.Shell == call.PowerShell {
-		inv.name = full
-	}
-	a.checkHookback(inv, a.hubProgram(program))
-	switch {
-	case a.isDynamicProgram(inv, program):
-		a.add(dynamicCommand, program.Span)
-		return
-	case isVariable(a.text(program.Span)): // its value is known, but not to a person who only looks at the command
-		a.add(dynamicCommand, program.Span)
-	case inv.name == "read":
-		for i := range inv.args[:min(1, len(inv.args))] {
-			a.assigned[inv.args[i].Text] = true
-		}
-	}
-	a.checkDownloaded(inv, program)
-	a.checkHubFiles(inv)
-	a.checkSettingsFiles(inv)
-	a.checkHubRoutes(inv)
-	a.checkOptions(inv)
-	a.applyRuleTable(inv)
-	known := len(a.findings)
-	for _, handle := range programHandlers[inv.name] {
-		handle(a, inv)
-	}
-	a.checkFound(inv, known)
-}
-
-// isDynamicProgram reports whether a variable, a substitution or a pattern decides which program runs. The
-// directories $HOME and $PWD don't, and PowerShell runs a variable only after an ampersand.
-func (a *assessor) isDynamicProgram(inv *invocation, program *call.Word) bool {
-	if inv.cmd.Shell == call.PowerShell && strings.HasPrefix(program.Text, call.Expansion) {
-		before := a.strings[program.Span.Pointer]
-		return strings.HasSuffix(strings.TrimRight(before[:min(len(before), program.Span.From)], " "), "&")
-	}
-	directory := func(v call.Var) bool { return v.Name == "PWD" && !v.IsAssigned && strings.Contains(program.Text, "/") }
-	switch {
-	case len(program.Vars) == 1 && directory(program.Vars[0]) && program.Subs == (call.Range{}):
-		return false
-	case program.Pattern && strings.Contains(program.Text, "/"):
-		return true
-	default:
-		return program.Dynamic
-	}
-}
-
-// isVariable reports whether a word as it is written has a variable, and no directory next to it.
-func isVariable(text string) bool {
-	_, after, ok := strings.Cut(text, "$")
-	return ok && after != "" && !strings.ContainsAny(after[:1], `'"`) && !strings.ContainsAny(text, "/ \n")
-}
-
-func (a *assessor) checkEscapes(w *call.Word) {
-	if w.IsEscaped {
-		a.add(obfuscatedCommand, w.Span)
-	}
 }
 
 // programName returns the canonical name of a program in a shell.
@@ -308,4 +136,64 @@ func (inv *invocation) subcommand(valued ...string) (name string, rest *invocati
 		return text, &inner
 	}
 	return "", inv
+}
+
+// commandIndex returns the index of the wrapped command: the first argument that is neither an
+// option, an option's value nor an assignment. It returns -1 if there is none.
+func (inv *invocation) commandIndex(valued ...string) int {
+	for i := 0; i < len(inv.args); i++ {
+		text := inv.args[i].Text
+		switch {
+		case text == "--":
+			return i + 1
+		case len(text) > 1 && text[0] == '-':
+			if slices.Contains(valued, text) {
+				i++
+			}
+		case isAssignment(&inv.args[i]):
+		default:
+			return i
+		}
+	}
+	return -1
+}
+
+func (a *assessor) commandsIn(r call.Range) []call.Command { return a.call.Commands[r.From:r.To] }
+
+func commandName(c *call.Command) string {
+	if len(c.Words) == 0 {
+		return ""
+	}
+	return programName(c.Words[0].Text, call.POSIX)
+}
+
+// downloads reports whether a command writes data from the network to its output.
+func downloads(c *call.Command) bool {
+	for i := range c.Words {
+		switch name := strings.ToLower(programName(c.Words[i].Text, call.POSIX)); name {
+		case "curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "aria2c", "http", "https", "fetch",
+			"nc", "ncat", "netcat", "socat", "telnet", "websocat", "wscat":
+			return true
+		case "sudo", "doas", "env", "timeout", "time", "nice", "command", "exec":
+		default:
+			if i == 0 ||
+				!strings.HasPrefix(c.Words[i-1].Text, "-") && !strings.HasPrefix(c.Words[i].Text, "-") &&
+					!isNumber(strings.TrimRight(name, "smh")) {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// searchPattern returns the index of the argument that is a pattern or a script and not a file, or -1.
+func (inv *invocation) searchPattern() int {
+	if inv.name != "grep" && inv.name != "rg" && inv.name != "sed" && inv.name != "awk" {
+		return -1
+	}
+	words := append([]string{inv.name}, call.Texts(inv.args)...)
+	if programs.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
+		return -1
+	}
+	return slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
 }

@@ -10,16 +10,8 @@ import (
 var (
 	sendsData     = rule{"network_write", medium, "It sends data to a server, or changes data there."}
 	sendsFiles    = rule{"network_write", medium, "It copies files to another machine."}
-	rawConnection = rule{"network_write", medium, "It opens a raw network connection to another machine."}
-	reverseShell  = rule{"network_write", critical, "It lets another machine run commands on this one."}
-	sendsSecret   = rule{"sends_secret", critical, "It sends a file that usually contains secrets to another machine."}
 	readsMetadata = rule{"reads_secret", high, "It reads the machine's own credentials from the cloud metadata service."}
 )
-
-func isRemote(p string) bool {
-	at := strings.IndexByte(p, ':')
-	return at > 1 && !strings.ContainsAny(p[:at], "/$") || strings.HasPrefix(p, "rsync://") || strings.HasPrefix(p, "scp://")
-}
 
 // addSend adds found, or sendsSecret if an argument names a file that usually holds secrets.
 func (a *assessor) addSend(inv *invocation, found rule) {
@@ -55,10 +47,6 @@ func (a *assessor) curl(inv *invocation) {
 		a.checkSettingsFolder(inv.dir, to, inv.span)
 		a.checkWrite(inv.dir, to, inv.span)
 	}
-}
-
-var curlData = alternatives{
-	"-d", "-F", "-T", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "--form", "--form-string", "--upload-file", "--json",
 }
 
 func (a *assessor) sendsSecretFile(inv *invocation) bool {

@@ -14,12 +14,8 @@ import (
 // Rules about human oversight: calls that disable approval are riskier than they look.
 
 var (
-	changesHooks = rule{"oversight", high, "It changes an agent's hooks or the policy, which decide whether you are asked for approval."}
 	answersHub   = rule{"oversight", high, "It answers a request in your place, or manages the hub."}
-	changesHub   = rule{"oversight", high, "It reads or changes the hub's keys, pins or address."}
 	runsHookback = rule{"oversight", high, "It runs Hookback so that it may change, skip or answer the requests for your approval."}
-	stopsPort    = rule{"oversight", medium, "It stops the program on port 4000, where the hub listens by default."}
-	stopsHub     = rule{"oversight", high, "It stops the hub or a hook that asks for your approval."}
 )
 
 // hookVariables decide whether an agent runs its hooks, or where its settings are.
@@ -134,13 +130,6 @@ func (a *assessor) hubProgram(w *call.Word) string {
 
 // checkHookback adds a finding if a program of Hookback is called and not known to only read.
 func (a *assessor) checkHookback(inv *invocation, program string) {
-	if program == "" {
-		wraps := len(programHandlers[inv.name]) == 0 && programs.RunsCode(call.Texts(inv.cmd.Words)) // with options that are not known
-		if wraps && oversight.RunsHookback(a.text(inv.span)) {
-			a.add(runsHookback, inv.span)
-		}
-		return
-	}
 	expands := slices.ContainsFunc(inv.args, func(w call.Word) bool { return !w.IsQuoted && w.Dynamic })
 	if expands || !oversight.Reads(program, call.Texts(inv.args)) {
 		a.add(runsHookback, inv.span)
@@ -169,7 +158,9 @@ func (a *assessor) goRun(inv *invocation) {
 	}
 	rest := *run
 	rest.args = run.args[i+1:]
-	a.checkHookback(&rest, program)
+	if program != "" {
+		a.checkHookback(&rest, program)
+	}
 }
 
 // checkOversightInCode adds findings for code that runs Hookback, names data of the hub, or writes a file
@@ -188,10 +179,6 @@ func (a *assessor) checkOversightInCode(text string, sp call.Span) {
 			a.add(changesHooks, sp)
 		}
 	}
-}
-
-func containsAny(text string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // writingCalls are parts of calls in code that write, move or delete files, movingCalls of those that do so with
@@ -251,4 +238,8 @@ func (a *assessor) checkPowerShellLine(l *call.Line) {
 func (a *assessor) mentions(c *call.Command, name *regexp.Regexp) bool {
 	a.pipeBudget--
 	return a.pipeBudget >= 0 && name.MatchString(a.text(wordsSpan(c)))
+}
+
+var curlData = alternatives{
+	"-d", "-F", "-T", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "--form", "--form-string", "--upload-file", "--json",
 }

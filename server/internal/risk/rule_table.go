@@ -18,6 +18,16 @@ type tableRow struct {
 	patterns string
 }
 
+// The rules that other checks find, too.
+var (
+	changesHooks      = rule{"oversight", high, "It changes an agent's hooks or the policy, which decide whether you are asked for approval."}
+	changesHub        = rule{"oversight", high, "It reads or changes the hub's keys, pins or address."}
+	stopsPort         = rule{"oversight", medium, "It stops the program on port 4000, where the hub listens by default."}
+	stopsHub          = rule{"oversight", high, "It stops the hub or a hook that asks for your approval."}
+	backgroundProcess = rule{"background", low, "It keeps running in the background after the call returns."}
+	detached          = rule{"background", high, "It starts a command outside of the agent's own process."}
+)
+
 // ruleTable holds every rule that a pattern can express. The others are in programHandlers.
 var ruleTable = []tableRow{
 	{rule{"recursive_delete", high, "It deletes every file that it finds, in all subfolders."}, `find =-delete`},

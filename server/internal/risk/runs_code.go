@@ -16,10 +16,8 @@ var (
 	optionExecutes = rule{"option_executes", high, "One of its options runs a program, or loads code or settings."}
 	optionWrites   = rule{"option_writes", medium, "One of its options writes a file, although the command usually only reads."}
 	setsVariable   = rule{"sets_variable", high, "It sets a variable that can make the program run other code."}
-	pipedScript    = rule{"pipe_to_shell", high, "It runs text from a pipe or a here-document as a shell script."}
 	runsLater      = rule{"runs_later", high, "It changes a file or a setting that runs commands later."}
 	codeRuns       = rule{"runs_code", high, "Its code runs other programs, or deletes files."}
-	detached       = rule{"background", high, "It starts a command outside of the agent's own process."}
 )
 
 // checkOptions adds a finding if an option of the call executes or writes. The commands that find runs
@@ -74,38 +72,6 @@ func (a *assessor) checkAssignment(w *call.Word, sp call.Span, isPrefix bool) {
 		!isPrefix && (executingVariables[name] || strings.HasPrefix(name, "DYLD_")),
 		!isPrefix && name == "PATH" && !strings.HasPrefix(value, "$PATH:") && !strings.HasPrefix(value, "${PATH}:"):
 		a.add(setsVariable, sp)
-	}
-}
-
-// checkDownloaded adds a finding if a word names a file that the script downloaded before.
-func (a *assessor) checkDownloaded(inv *invocation, w *call.Word) {
-	if len(a.downloaded) > 0 && a.downloaded[path.Clean(w.Text)] {
-		a.add(runsDownload, inv.span)
-	}
-}
-
-// addDownloaded records the files that a command writes with data from the network.
-func (a *assessor) addDownloaded(c *call.Command) {
-	isDownload := func(c call.Command) bool { return downloads(&c) }
-	if writers := a.writers(c); !downloads(c) &&
-		(commandName(c) != "tee" || !slices.ContainsFunc(writers[:min(len(writers), maxWriters)], isDownload)) {
-		return
-	}
-	if a.downloaded == nil {
-		a.downloaded = map[string]bool{}
-	}
-	for i := range c.Redirects {
-		if strings.Contains(c.Redirects[i].Op, ">") {
-			a.downloaded[path.Clean(c.Redirects[i].Target.Text)] = true
-		}
-	}
-	for i := range c.Words[1:] {
-		switch text := c.Words[i+1].Text; {
-		case strings.Contains(text, "://"):
-			a.downloaded[path.Base(text)] = true
-		case text != "" && len(text) < paths.MaxLength && text[0] != '-':
-			a.downloaded[path.Clean(text)] = true
-		}
 	}
 }
 

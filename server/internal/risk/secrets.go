@@ -12,6 +12,7 @@ import (
 )
 
 var (
+	sendsSecret          = rule{"sends_secret", critical, "It sends a file that usually contains secrets to another machine."}
 	readsSecret          = rule{"reads_secret", high, "It reads keys or passwords."}
 	readsEnvFile         = rule{"reads_secret", medium, "It reads a file that usually contains passwords or tokens."}
 	printsEnvironment    = rule{"prints_environment", medium, "It prints all environment variables, including passwords and tokens."}
@@ -38,18 +39,6 @@ func classifySecretFile(dir, p string) (rule, bool) {
 	default:
 		return rule{}, false
 	}
-}
-
-// searchPattern returns the index of the argument that is a pattern or a script and not a file, or -1.
-func (inv *invocation) searchPattern() int {
-	if inv.name != "grep" && inv.name != "rg" && inv.name != "sed" && inv.name != "awk" {
-		return -1
-	}
-	words := append([]string{inv.name}, call.Texts(inv.args)...)
-	if programs.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
-		return -1
-	}
-	return slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
 }
 
 func (a *assessor) checkReads(inv *invocation) {

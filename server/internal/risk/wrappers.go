@@ -1,40 +1,21 @@
 package risk
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 var (
-	backgroundProcess = rule{"background", low, "It keeps running in the background after the call returns."}
-	dynamicScript     = rule{"obfuscated", medium, "It runs text as a command that is known only at run time."}
-	runsDecoded       = rule{"obfuscated", high, "It decodes hidden text and runs it as a program."}
-	runsDownload      = rule{"pipe_to_shell", high, "It downloads a program and runs it immediately, without review."}
-	runsAsAdmin       = rule{"pipe_to_shell", critical, "It downloads a program and runs it immediately as administrator, without review."}
-	changesAutorun    = rule{"autostart", high, "It changes a file that runs automatically later, or that grants access."}
+	pipedScript   = rule{"pipe_to_shell", high, "It runs text from a pipe or a here-document as a shell script."}
+	dynamicScript = rule{"obfuscated", medium, "It runs text as a command that is known only at run time."}
+	runsDecoded   = rule{"obfuscated", high, "It decodes hidden text and runs it as a program."}
+	runsDownload  = rule{"pipe_to_shell", high, "It downloads a program and runs it immediately, without review."}
+	runsAsAdmin   = rule{"pipe_to_shell", critical, "It downloads a program and runs it immediately as administrator, without review."}
 )
-
-// commandIndex returns the index of the wrapped command: the first argument that is neither an
-// option, an option's value nor an assignment. It returns -1 if there is none.
-func (inv *invocation) commandIndex(valued ...string) int {
-	for i := 0; i < len(inv.args); i++ {
-		text := inv.args[i].Text
-		switch {
-		case text == "--":
-			return i + 1
-		case len(text) > 1 && text[0] == '-':
-			if slices.Contains(valued, text) {
-				i++
-			}
-		case isAssignment(&inv.args[i]):
-		default:
-			return i
-		}
-	}
-	return -1
-}
 
 func (a *assessor) env(inv *invocation) {
 	i := inv.commandIndex("-u", "--unset", "-C", "--chdir", "-S", "--split-string")
@@ -68,8 +49,6 @@ func (a *assessor) shell(inv *invocation) {
 	}
 	a.checkPipedScript(inv)
 }
-
-func (a *assessor) commandsIn(r call.Range) []call.Command { return a.call.Commands[r.From:r.To] }
 
 // checkPipedScript assesses the script that a shell reads from standard input.
 func (a *assessor) checkPipedScript(inv *invocation) {
@@ -132,30 +111,37 @@ func (a *assessor) checkRunOutput(inv *invocation, writers []call.Command, sp ca
 	}
 	return false
 }
-func commandName(c *call.Command) string {
-	if len(c.Words) == 0 {
-		return ""
+
+// checkDownloaded adds a finding if a word names a file that the script downloaded before.
+func (a *assessor) checkDownloaded(inv *invocation, w *call.Word) {
+	if len(a.downloaded) > 0 && a.downloaded[path.Clean(w.Text)] {
+		a.add(runsDownload, inv.span)
 	}
-	return programName(c.Words[0].Text, call.POSIX)
 }
 
-// downloads reports whether a command writes data from the network to its output.
-func downloads(c *call.Command) bool {
-	for i := range c.Words {
-		switch name := strings.ToLower(programName(c.Words[i].Text, call.POSIX)); name {
-		case "curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod", "aria2c", "http", "https", "fetch",
-			"nc", "ncat", "netcat", "socat", "telnet", "websocat", "wscat":
-			return true
-		case "sudo", "doas", "env", "timeout", "time", "nice", "command", "exec":
-		default:
-			if i == 0 ||
-				!strings.HasPrefix(c.Words[i-1].Text, "-") && !strings.HasPrefix(c.Words[i].Text, "-") &&
-					!isNumber(strings.TrimRight(name, "smh")) {
-				return false
-			}
+// addDownloaded records the files that a command writes with data from the network.
+func (a *assessor) addDownloaded(c *call.Command) {
+	isDownload := func(c call.Command) bool { return downloads(&c) }
+	if writers := a.writers(c); !downloads(c) &&
+		(commandName(c) != "tee" || !slices.ContainsFunc(writers[:min(len(writers), maxWriters)], isDownload)) {
+		return
+	}
+	if a.downloaded == nil {
+		a.downloaded = map[string]bool{}
+	}
+	for i := range c.Redirects {
+		if strings.Contains(c.Redirects[i].Op, ">") {
+			a.downloaded[path.Clean(c.Redirects[i].Target.Text)] = true
 		}
 	}
-	return false
+	for i := range c.Words[1:] {
+		switch text := c.Words[i+1].Text; {
+		case strings.Contains(text, "://"):
+			a.downloaded[path.Base(text)] = true
+		case text != "" && len(text) < paths.MaxLength && text[0] != '-':
+			a.downloaded[path.Clean(text)] = true
+		}
+	}
 }
 
 // decodes reports whether a command decodes unreadable data to text.
