@@ -130,7 +130,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	passkeys, err := a.passkeys()
+	passkeys, err := newPasskeys(a.cfg.Passkeys, a.publicURL(), a.reach)
 	if err != nil {
 		return err
 	}

@@ -21,31 +21,12 @@ func checkPasskeys(from schema.PasskeyThreshold) error {
 	}
 }
 
-// passkeyConfig returns the relying party for the hub's public URL, or nil if passkeys are
-// off. Browsers support passkeys only for host names and secure origins.
-func passkeyConfig(from schema.PasskeyThreshold, hub string) (*auth.Passkeys, error) {
-	if from == "" {
-		return nil, nil
-	}
+// newPasskeys returns the passkeys of a hub at an address, and at those that can change. Browsers support them
+// only for host names and secure origins.
+func newPasskeys(from schema.PasskeyThreshold, hub string, public auth.PublicOrigins) (*auth.Passkeys, error) {
 	rp, ok := auth.RelyingPartyOf(withHostname(hub))
-	if !ok {
+	if !ok && from != "" {
 		return nil, fmt.Errorf("-passkeys %s: browsers support passkeys only at localhost and at https addresses with a host name, and this hub is at %s; set its public address with -public-url https://NAME", from, hub)
 	}
-	return &auth.Passkeys{For: from, RPID: rp.ID, Origin: rp.Origin}, nil
-}
-
-// passkeys returns the passkeys of a hub whose address can change.
-func (a *App) passkeys() (*auth.Passkeys, error) {
-	k, err := passkeyConfig(a.cfg.Passkeys, a.publicURL())
-	if err != nil {
-		return nil, err
-	}
-	if k == nil {
-		k = &auth.Passkeys{}
-		if rp, ok := auth.RelyingPartyOf(withHostname(a.publicURL())); ok {
-			k.RPID, k.Origin = rp.ID, rp.Origin
-		}
-	}
-	k.Public = a.reach
-	return k, nil
+	return &auth.Passkeys{For: from, RPID: rp.ID, Origin: rp.Origin, Public: public}, nil
 }
