@@ -59,7 +59,7 @@ func (s *Service) Authenticate(c Credentials) (Identity, error) {
 			}
 		case strings.HasPrefix(token, OperatorPrefix), strings.HasPrefix(token, AgentPrefix):
 			id, err := s.authenticateToken(token)
-			if err != nil && s.signInLimiter.isFirstRefusal(c.From, s.Clock()) {
+			if err != nil && s.signInLimiter.count(refusedTokens, c.From, s.Clock()) == 1 {
 				s.appendLedger(context.Background(), ledgerRecord("token.refused", Identity{}, map[string]any{"from": c.From.String()}))
 			}
 			return id, err

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -17,79 +18,62 @@ const (
 	maxTrackedNetworks = 4096 // bounds the memory of the limiter
 )
 
-// rateLimiter is the rate limiter of sign-ins. It counts failures per network. The zero value has counted none.
+// rateLimiter counts what networks did within a window. The zero value has counted nothing.
 type rateLimiter struct {
-	mu       sync.Mutex
-	failures map[netip.Prefix]failureCount
-
-	refusedTokens map[netip.Prefix]time.Time // when a refused token was last written to the audit log
+	mu     sync.Mutex
+	counts map[countKey]windowCount
 }
 
-type failureCount struct {
+type countKey struct {
+	netip.Prefix
+	what string
+}
+
+// What is counted. An agent with a bad token repeats it with every event.
+const (
+	failedSignIns = "failed sign-in"
+	refusedTokens = "refused token"
+)
+
+type windowCount struct {
 	since time.Time
 	n     int
 }
 
-// check returns schema.ErrTooMany while a network is refused.
+// check returns schema.ErrTooMany while a network may not sign in.
 func (l *rateLimiter) check(from netip.Addr, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if count := l.failures[networkOf(from)]; count.n >= maxSignInFailures && count.isCurrent(now) {
+	if count := l.counts[countKey{networkOf(from), failedSignIns}]; count.n >= maxSignInFailures && count.isCurrent(now) {
 		return &schema.HintError{Err: schema.ErrTooMany, Hint: fmt.Sprintf("%d sign-ins from your network failed. Try again in a minute.", maxSignInFailures)}
 	}
 	return nil
 }
 
-// recordFailure counts a failed sign-in.
-func (l *rateLimiter) recordFailure(from netip.Addr, now time.Time) {
+// count returns how often a network did something within the current window, this time included. If too
+// many networks did, it forgets those whose window has ended, or else all.
+func (l *rateLimiter) count(what string, from netip.Addr, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failures == nil || len(l.failures) >= maxTrackedNetworks {
-		l.evict(now)
+	if len(l.counts) >= maxTrackedNetworks {
+		maps.DeleteFunc(l.counts, func(_ countKey, c windowCount) bool { return !c.isCurrent(now) })
 	}
-	count := l.failures[networkOf(from)]
+	if l.counts == nil || len(l.counts) >= maxTrackedNetworks {
+		l.counts = map[countKey]windowCount{}
+	}
+	key := countKey{networkOf(from), what}
+	count := l.counts[key]
 	if !count.isCurrent(now) {
-		count = failureCount{since: now}
+		count = windowCount{since: now}
 	}
 	count.n++
-	l.failures[networkOf(from)] = count
-}
-
-// isFirstRefusal reports whether no token from that network was refused within the
-// last signInWindow. An agent with a bad token repeats it with every event, and the audit
-// log records only the first.
-func (l *rateLimiter) isFirstRefusal(from netip.Addr, now time.Time) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := networkOf(from)
-	if now.Sub(l.refusedTokens[key]).Abs() < signInWindow {
-		return false
-	}
-	if l.refusedTokens == nil || len(l.refusedTokens) >= maxTrackedNetworks {
-		l.refusedTokens = map[netip.Prefix]time.Time{}
-	}
-	l.refusedTokens[key] = now
-	return true
-}
-
-// evict drops failure counts whose window has ended, and all of them if that is not
-// enough.
-func (l *rateLimiter) evict(now time.Time) {
-	current := map[netip.Prefix]failureCount{}
-	for from, count := range l.failures {
-		if count.isCurrent(now) {
-			current[from] = count
-		}
-	}
-	if len(current) >= maxTrackedNetworks {
-		current = map[netip.Prefix]failureCount{}
-	}
-	l.failures = current
+	l.counts[key] = count
+	return count.n
 }
 
 // isCurrent reports whether now is within the window. A window that starts in the future
 // is not current, because the clock was set back.
-func (c failureCount) isCurrent(now time.Time) bool {
+func (c windowCount) isCurrent(now time.Time) bool {
 	return now.Sub(c.since) < signInWindow && !now.Before(c.since)
 }
 

@@ -17,7 +17,7 @@ func TestRateLimiter_ForgetsAfterWindow(t *testing.T) {
 	addr := netip.MustParseAddr("2001:db8::1")
 	for range maxSignInFailures {
 		require.NoError(t, limiter.check(addr, now))
-		limiter.recordFailure(addr, now)
+		limiter.count(failedSignIns, addr, now)
 	}
 	require.ErrorIs(t, limiter.check(addr, now), schema.ErrTooMany)
 	require.ErrorIs(t, limiter.check(netip.MustParseAddr("2001:db8::ffff"), now), schema.ErrTooMany, "the limit applies to the whole /64")
@@ -25,7 +25,7 @@ func TestRateLimiter_ForgetsAfterWindow(t *testing.T) {
 	require.NoError(t, limiter.check(addr, now.Add(time.Minute)))
 	require.NoError(t, limiter.check(addr, now.Add(-time.Hour)), "the clock was set back")
 	for i := range 2 * maxTrackedNetworks {
-		limiter.recordFailure(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
+		limiter.count(failedSignIns, netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
 	}
-	require.LessOrEqual(t, len(limiter.failures), maxTrackedNetworks)
+	require.LessOrEqual(t, len(limiter.counts), maxTrackedNetworks)
 }

@@ -91,7 +91,7 @@ func (s *Service) SignIn(ctx context.Context, a SignInAttempt) (*Session, error)
 		if err := s.signInLimiter.check(a.From, s.Clock()); err != nil {
 			return nil, err
 		}
-		s.signInLimiter.recordFailure(a.From, s.Clock())
+		s.signInLimiter.count(failedSignIns, a.From, s.Clock())
 		s.appendLedger(ctx, ledgerRecord("person.sign_in_failed", Identity{}, map[string]any{"from": a.From.String(), "userAgent": sanitize(a.UserAgent, maxUserAgent)}))
 		return nil, &schema.HintError{Err: schema.ErrSignIn, Hint: problem}
 	}
@@ -149,7 +149,7 @@ func (s *Service) RefuseAttempt(from netip.Addr, err error) error {
 	if limited := s.signInLimiter.check(from, s.Clock()); limited != nil {
 		return limited
 	}
-	s.signInLimiter.recordFailure(from, s.Clock())
+	s.signInLimiter.count(failedSignIns, from, s.Clock())
 	return err
 }
 
