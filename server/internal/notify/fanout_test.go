@@ -63,10 +63,9 @@ func silentServer(t *testing.T) (addr string, accepted <-chan struct{}, release 
 func TestNotifier_ThousandRecipientsDoNotDelayAnswer(t *testing.T) {
 	t.Parallel()
 	mailServer, accepted, release := silentServer(t)
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", people: manyPeople(1000), timing: fastTiming}
-	h.timing.statusInterval, h.timing.maxStatusInterval, h.timing.timeout = 500*time.Millisecond, time.Second, time.Hour
-	h.start()
-	t.Cleanup(func() { h.stop() })
+	h := newHarnessWith(t, func(h *harness) {
+		h.timing.statusInterval, h.timing.maxStatusInterval, h.timing.timeout = 500*time.Millisecond, time.Second, time.Hour
+	}, manyPeople(1000)...)
 	h.addChannel("smtp://" + mailServer + "/?from=hub@example.com")
 
 	answered := make(chan struct{}, 1)
@@ -120,9 +119,7 @@ func TestStatusBatcher_CombinesChanges(t *testing.T) {
 	t.Parallel()
 	mailServer := startMailServer(t)
 	hold := make(chan struct{})
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", people: manyPeople(60), timing: fastTiming, onShow: func(schema.EventID) { <-hold }}
-	h.start()
-	t.Cleanup(func() { h.stop() })
+	h := newHarnessWith(t, func(h *harness) { h.onShow = func(schema.EventID) { <-hold } }, manyPeople(60)...)
 	release := sync.OnceFunc(func() { close(hold) })
 	t.Cleanup(release)
 	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")

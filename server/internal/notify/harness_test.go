@@ -73,9 +73,14 @@ var fastTiming = timing{
 }
 
 func newHarness(t *testing.T, people ...schema.Person) *harness {
+	return newHarnessWith(t, func(*harness) {}, people...)
+}
+
+// newHarnessWith is newHarness with other settings.
+func newHarnessWith(t *testing.T, set func(*harness), people ...schema.Person) *harness {
 	h := &harness{t: t, db: storetest.NewFile(t), people: people, timing: fastTiming}
+	set(h)
 	h.start()
-	t.Cleanup(func() { h.stop() })
 	return h
 }
 

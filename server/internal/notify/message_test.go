@@ -74,12 +74,7 @@ func TestMessage_ShowsCallFirst(t *testing.T) {
 	t.Parallel()
 	mailServer, plain, b := startMailServer(t), startServer(t), newTestBrowser(t)
 	bot, workspace := notifytest.NewTelegram(t), notifytest.NewSlack(t)
-	h := &harness{
-		t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming,
-		apis: map[string]string{"telegram": bot.URL, "slack": workspace.URL},
-	}
-	h.start()
-	t.Cleanup(func() { h.stop() })
+	h := newHarnessWith(t, func(h *harness) { h.apis = map[string]string{"telegram": bot.URL, "slack": workspace.URL} }, ada)
 	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
 	h.addChannel(plain.ntfyURL("team"))
 	h.addChannel("telegram://" + bot.Token + "@telegram?chats=1001")
@@ -203,10 +198,7 @@ func TestSendTest_ReportsResult(t *testing.T) {
 
 func TestRemoveChannel_FailsQueuedMessages(t *testing.T) {
 	t.Parallel()
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", timing: fastTiming}
-	h.timing.retries = []time.Duration{time.Hour / 2}
-	h.start()
-	t.Cleanup(func() { h.stop() })
+	h := newHarnessWith(t, func(h *harness) { h.timing.retries = []time.Duration{time.Hour / 2} })
 	server := startServer(t)
 	server.status.Store(500)
 	c := h.addChannel(server.URL)

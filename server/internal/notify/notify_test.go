@@ -122,10 +122,7 @@ func TestChannelWorker_RetriesThenFails(t *testing.T) {
 // channel therefore sends its message while this one still waits.
 func TestChannelWorker_OpensCircuitBreaker(t *testing.T) {
 	t.Parallel()
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", timing: fastTiming}
-	h.timing.breakerThreshold, h.timing.retries, h.timing.timeout = 2, nil, time.Hour
-	h.start()
-	t.Cleanup(func() { h.stop() })
+	h := newHarnessWith(t, func(h *harness) { h.timing.breakerThreshold, h.timing.retries, h.timing.timeout = 2, nil, time.Hour })
 	dead, alive := startServer(t), startServer(t)
 	dead.hold = make(chan struct{})
 	t.Cleanup(func() { close(dead.hold) })
@@ -180,10 +177,7 @@ func (d *slowDriver) send(context.Context, *outlet, *message) error {
 
 func TestNotifier_AnswerSuppressesQueuedMessages(t *testing.T) {
 	t.Parallel()
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", timing: fastTiming}
-	h.timing.retries = []time.Duration{time.Hour / 2}
-	h.start()
-	t.Cleanup(func() { h.stop() })
+	h := newHarnessWith(t, func(h *harness) { h.timing.retries = []time.Duration{time.Hour / 2} })
 	server := startServer(t)
 	server.status.Store(500)
 	h.addChannel(server.URL)

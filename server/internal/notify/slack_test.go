@@ -14,11 +14,10 @@ import (
 // newSlackHarness is a notifier whose Slack channels connect to a fake.
 func newSlackHarness(t *testing.T) (h *harness, fake *notifytest.Slack) {
 	fake = notifytest.NewSlack(t)
-	h = &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, apis: map[string]string{"slack": fake.URL}}
-	h.createdAt.Store("ada", time.UnixMilli(1))
-	h.start()
-	t.Cleanup(func() { h.stop() })
-	return h, fake
+	return newHarnessWith(t, func(h *harness) {
+		h.apis = map[string]string{"slack": fake.URL}
+		h.createdAt.Store("ada", time.UnixMilli(1))
+	}, ada), fake
 }
 
 func TestSlack_PressAnswersAndMessageShowsIt(t *testing.T) {
@@ -78,11 +77,7 @@ func TestSlack_RefusesAddressesWithoutBothTokens(t *testing.T) {
 // A brief channel shows neither question nor call nor buttons.
 func TestBriefChannel_ShowsNoDetails(t *testing.T) {
 	t.Parallel()
-	fake := notifytest.NewTelegram(t)
-	h := &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, apis: map[string]string{"telegram": fake.URL}}
-	h.createdAt.Store("ada", time.UnixMilli(1))
-	h.start()
-	t.Cleanup(func() { h.stop() })
+	h, fake := newTelegramHarness(t)
 	c, err := NewChannel(&schema.ChannelDraft{Name: "team", URL: "telegram://" + fake.Token + "@telegram?chats=1001", Detail: "brief"}, "ada")
 	require.NoError(t, err)
 	require.NoError(t, h.AddChannel(t.Context(), c))

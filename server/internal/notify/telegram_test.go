@@ -18,11 +18,10 @@ import (
 // newTelegramHarness is a notifier whose Telegram channels connect to a fake.
 func newTelegramHarness(t *testing.T) (h *harness, fake *notifytest.Telegram) {
 	fake = notifytest.NewTelegram(t)
-	h = &harness{t: t, db: t.TempDir() + "/hub.db", people: []schema.Person{ada}, timing: fastTiming, apis: map[string]string{"telegram": fake.URL}}
-	h.createdAt.Store("ada", time.UnixMilli(1))
-	h.start()
-	t.Cleanup(func() { h.stop() })
-	return h, fake
+	return newHarnessWith(t, func(h *harness) {
+		h.apis = map[string]string{"telegram": fake.URL}
+		h.createdAt.Store("ada", time.UnixMilli(1))
+	}, ada), fake
 }
 
 const adaAccount = 1001

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -20,16 +18,13 @@ const slackTeam = "T1"
 
 // Slack is a workspace with one app that has a bot and Socket Mode.
 type Slack struct {
-	*httptest.Server
+	service
 	BotToken, AppToken string
 
-	mu         sync.Mutex
-	changed    chan struct{} // closed at every change
 	messages   []*SlackMessage
 	told       []SlackText
 	envelopes  []envelope // not acknowledged
 	nextID     int
-	failures   map[string][]Failure
 	problems   map[string][]string
 	cuts       int // acknowledgements that are lost with their connection
 	opened     int
@@ -59,27 +54,16 @@ type SlackText struct{ Channel, User, Text string }
 // NewSlack starts a workspace.
 func NewSlack(t *testing.T) *Slack {
 	f := &Slack{ //nolint:gosec // tokens of the fake
-		BotToken: "xoxb-1234567890-abcdefghij", AppToken: "xapp-1-A123-1234567890-abcdef", changed: make(chan struct{}),
-		failures: map[string][]Failure{}, problems: map[string][]string{}, disconnect: make(chan string),
+		BotToken: "xoxb-1234567890-abcdefghij", AppToken: "xapp-1-A123-1234567890-abcdef",
+		problems: map[string][]string{}, disconnect: make(chan string),
 	}
-	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
-	t.Cleanup(func() {
-		f.CloseClientConnections()
-		f.Close()
-	})
+	f.open(t, f.serve)
 	return f
 }
 
 // Address returns the address of a channel with the app.
 func (f *Slack) Address(channels string) string {
 	return "slack://" + f.BotToken + ":" + f.AppToken + "@slack?channels=" + channels
-}
-
-// Fail makes the next call of a method fail with a status.
-func (f *Slack) Fail(method string, failure Failure) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.failures[method] = append(f.failures[method], failure)
 }
 
 // Refuse makes the next call of a method fail with an error of Slack.
@@ -168,11 +152,6 @@ func (f *Slack) push(kind string, payload any) {
 	f.nextID++
 	f.envelopes = append(f.envelopes, envelope{fmt.Sprintf("e%d", f.nextID), kind, payload})
 	f.notify()
-}
-
-func (f *Slack) notify() {
-	close(f.changed)
-	f.changed = make(chan struct{})
 }
 
 // slackParams are the parameters of all methods.
@@ -313,17 +292,6 @@ func (m *SlackMessage) add(raw []byte) (problem string) {
 		return "invalid_blocks"
 	}
 	return ""
-}
-
-func (f *Slack) nextFailure(method string) (next Failure, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list := f.failures[method]
-	if len(list) == 0 {
-		return next, false
-	}
-	f.failures[method] = list[1:]
-	return list[0], true
 }
 
 func (f *Slack) nextProblem(method string) string {

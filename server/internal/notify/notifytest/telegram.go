@@ -4,11 +4,9 @@ package notifytest
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -16,17 +14,14 @@ import (
 // Telegram is a Bot API with one bot and private chats, in which the number of a chat is the number
 // of its account.
 type Telegram struct {
-	*httptest.Server
+	service
 	Token string
 
-	mu       sync.Mutex
-	wake     chan struct{} // closed when updates arrives
 	updates  []map[string]any
 	lastID   int64
 	pollers  int
 	messages []*TelegramMessage
 	toasts   []string // texts of answered callback queries
-	failures map[string][]Failure
 }
 
 // TelegramMessage is a message of the bot.
@@ -40,28 +35,11 @@ type TelegramMessage struct {
 	Answers    int64 // the message that it replies to; 0: none
 }
 
-// Failure is how a call fails.
-type Failure struct {
-	Code       int // 0: the connection is cut after the call took effect
-	RetryAfter int
-}
-
 // NewTelegram starts a Bot API.
 func NewTelegram(t *testing.T) *Telegram {
-	f := &Telegram{Token: "123456:ABCdefGHIjklMNOpqrSTUvwxYZ123456789", wake: make(chan struct{}), failures: map[string][]Failure{}}
-	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
-	t.Cleanup(func() {
-		f.CloseClientConnections()
-		f.Close()
-	})
+	f := &Telegram{Token: "123456:ABCdefGHIjklMNOpqrSTUvwxYZ123456789"}
+	f.open(t, f.serve)
 	return f
-}
-
-// Fail makes the next call of a method fail.
-func (f *Telegram) Fail(method string, failure Failure) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.failures[method] = append(f.failures[method], failure)
 }
 
 // Messages returns copies of the bot's messages.
@@ -124,8 +102,7 @@ func (f *Telegram) push(update map[string]any) {
 	f.lastID++
 	update["update_id"] = f.lastID
 	f.updates = append(f.updates, update)
-	close(f.wake)
-	f.wake = make(chan struct{})
+	f.notify()
 }
 
 // Unconfirmed returns how many updates the bot has not confirmed.
@@ -239,17 +216,6 @@ func chatName(chat any) string {
 	return name
 }
 
-func (f *Telegram) nextFailure(method string) (next Failure, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list := f.failures[method]
-	if len(list) == 0 {
-		return next, false
-	}
-	f.failures[method] = list[1:]
-	return list[0], true
-}
-
 // poll returns the updates from offset, and forgets the earlier ones. It waits until there are some.
 func (f *Telegram) poll(req *http.Request, offset int64) (updates []map[string]any, ok bool) {
 	f.mu.Lock()
@@ -264,10 +230,10 @@ func (f *Telegram) poll(req *http.Request, offset int64) (updates []map[string]a
 		if len(f.updates) > 0 {
 			return slices.Clone(f.updates), true
 		}
-		wake := f.wake
+		changed := f.changed
 		f.mu.Unlock()
 		select {
-		case <-wake:
+		case <-changed:
 		case <-req.Context().Done():
 		}
 		f.mu.Lock()
