@@ -22,10 +22,9 @@ import (
 var migrations embed.FS
 
 const (
-	schemaFile = "0009_schema.sql"
-	schemaStep = 9
-	// oldestUpgrade is the oldest schema that upgradeTables reads: the last but one of the chain of steps that
-	// builds before the first release had.
+	schemaFile = "0010_schema.sql"
+	schemaStep = 10
+	// oldestUpgrade is the oldest schema that upgradeTables reads. Before schemaFile there was a chain of steps.
 	oldestUpgrade = 7
 )
 
@@ -81,7 +80,7 @@ func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.
 const upgradeTables = `CREATE TABLE IF NOT EXISTS coverage (host text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL, report bytea NOT NULL, reported_at bigint NOT NULL, proof bytea NOT NULL, proven_at bigint NOT NULL,
 	PRIMARY KEY (host, account, agent));
-	ALTER TABLE coverage ADD COLUMN requester text COLLATE "C" NOT NULL DEFAULT ''`
+	ALTER TABLE coverage ADD COLUMN IF NOT EXISTS requester text COLLATE "C" NOT NULL DEFAULT ''`
 
 // makeTables makes the tables of an empty database, or upgrades those of an old one.
 func makeTables(ctx context.Context, t *sql.Tx, schema string) error {

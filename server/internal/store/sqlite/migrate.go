@@ -18,10 +18,9 @@ import (
 var migrations embed.FS
 
 const (
-	schemaFile = "0061_schema.sql"
-	schemaStep = 61
-	// oldestUpgrade is the oldest schema that upgradeTables reads: the last but one of the chain of steps that
-	// builds before the first release had.
+	schemaFile = "0062_schema.sql"
+	schemaStep = 62
+	// oldestUpgrade is the oldest schema that upgradeTables reads. Before schemaFile there was a chain of steps.
 	oldestUpgrade = 59
 )
 

@@ -20,12 +20,16 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// newestOldStep is the last step of the chain before schemaFile, which the database at commit ff4c8f2b lacks.
-const newestOldStep = `CREATE TABLE coverage (stream_id INTEGER NOT NULL, host TEXT NOT NULL, account TEXT NOT NULL, agent TEXT NOT NULL,
+// The last steps of the chain before schemaFile, which the database at commit ff4c8f2b lacks.
+const (
+	oldStep60 = `CREATE TABLE coverage (stream_id INTEGER NOT NULL, host TEXT NOT NULL, account TEXT NOT NULL, agent TEXT NOT NULL,
 		report BLOB NOT NULL, reported_at INTEGER NOT NULL, proof BLOB NOT NULL, proven_at INTEGER NOT NULL,
 		PRIMARY KEY (stream_id, host, account, agent)) STRICT, WITHOUT ROWID;
 	INSERT INTO coverage VALUES (1, 'laptop', 'ada', 'claude-code', CAST('{}' AS BLOB), 5, X'', 0);
 	INSERT INTO goose_db_version (version_id, is_applied) VALUES (60, 1);`
+	oldStep61 = `ALTER TABLE coverage ADD COLUMN requester TEXT NOT NULL DEFAULT 'token';
+		INSERT INTO goose_db_version (version_id, is_applied) VALUES (61, 1);`
+)
 
 // newOldDatabase creates a database as the hub of commit ff4c8f2b left it, and executes the statements.
 func newOldDatabase(t *testing.T, statements string) (file string) {
@@ -87,7 +91,7 @@ func contents(t *testing.T, db *sql.DB, query string, columns int) []string {
 
 func TestUpgrade_KeepsEveryRow(t *testing.T) {
 	t.Parallel()
-	for name, statements := range map[string]string{"59": "", "60": newestOldStep} {
+	for name, statements := range map[string]string{"59": "", "60": oldStep60, "61": oldStep60 + oldStep61} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			before, file := openSQL(t, newOldDatabase(t, statements)), newOldDatabase(t, statements)
@@ -173,14 +177,14 @@ func TestMigrate_RefusesGap(t *testing.T) {
 	require.NoError(t, b.Close())
 	text, err := fs.ReadFile(migrations, "migrations/"+schemaFile)
 	require.NoError(t, err)
-	files := fstest.MapFS{schemaFile: {Data: text}, "0062_next.sql": {Data: []byte("-- +goose Up\nCREATE TABLE later (n INTEGER) STRICT;")}}
+	files := fstest.MapFS{schemaFile: {Data: text}, "0063_next.sql": {Data: []byte("-- +goose Up\nCREATE TABLE later (n INTEGER) STRICT;")}}
 	db := openSQL(t, b.file)
 	version, err := migrateTo(t.Context(), db, files, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	require.EqualValues(t, 62, version)
-	maps.Copy(files, fstest.MapFS{"0063_next.sql": files["0062_next.sql"]})
-	_, err = db.ExecContext(t.Context(), `UPDATE goose_db_version SET version_id = 63 WHERE version_id = 62`)
+	require.EqualValues(t, 63, version)
+	maps.Copy(files, fstest.MapFS{"0064_next.sql": files["0063_next.sql"]})
+	_, err = db.ExecContext(t.Context(), `UPDATE goose_db_version SET version_id = 64 WHERE version_id = 63`)
 	require.NoError(t, err)
 	_, err = migrateTo(t.Context(), db, files, slog.New(slog.DiscardHandler))
-	require.ErrorContains(t, err, "a build between two versions of Hookback (schema 63 without step 62); nothing was changed; start the build that wrote it")
+	require.ErrorContains(t, err, "a build between two versions of Hookback (schema 64 without step 63); nothing was changed; start the build that wrote it")
 }
