@@ -15,7 +15,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
-	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/sessions/otlp"
@@ -27,7 +26,7 @@ func (s *Server) agentHandlers() map[string]handler {
 		"POST " + schema.PathEvents:     raw(s.ingest),
 		"POST " + schema.PathBatch:      raw(s.ingestBatch),
 		"POST " + schema.PathClaudeCode: raw(s.claudeHook),
-		"POST " + schema.PathAsk:        raw(func(r *request) error { return s.held.Ask(s.heldRequest(r)) }),
+		"POST " + schema.PathAsk:        raw(s.ask),
 		"POST " + schema.PathMCP:        raw(s.serveMCP),
 
 		"POST " + schema.PathOTLPLogs:    raw(s.telemetry("logs", otlp.Logs, otlp.LogsProtobuf)),
@@ -113,15 +112,6 @@ func (s *Server) afterResponse(r *request, ids ...schema.EventID) {
 			s.Hub.ResponseSent(id)
 		}
 	}
-}
-
-// claudeHook handles the HTTP hooks of Claude Code.
-func (s *Server) claudeHook(r *request) error {
-	return s.held.ClaudeCode(s.heldRequest(r), r.number("limit"))
-}
-
-func (s *Server) heldRequest(r *request) held.Request {
-	return held.Request{Ctx: r.Ctx, By: r.by, Program: func() string { return s.programOf(r.Ctx) }}
 }
 
 func (s *Server) serveMCP(r *request) error {

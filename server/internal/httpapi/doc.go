@@ -16,6 +16,6 @@
 //	problem.go         the only place where an error of a handler becomes a response
 //
 // Package stream serves the hub's log over WebSockets; stream.go upgrades to one. The GET of
-// a response with wait is a long poll. Package held holds the responses to
-// POST /ask and to HTTP hooks. Package assets serves the dashboard.
+// a response with wait is a long poll. agents_held.go holds the responses to POST /ask and to HTTP hooks.
+// Package assets serves the dashboard.
 package httpapi

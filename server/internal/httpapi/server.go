@@ -21,7 +21,6 @@ import (
 	"github.com/hookback/hookback/server/internal/coverage"
 	"github.com/hookback/hookback/server/internal/httpapi/assets"
 	"github.com/hookback/hookback/server/internal/httpapi/claims"
-	"github.com/hookback/hookback/server/internal/httpapi/held"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -153,7 +152,6 @@ type Server struct {
 	assets  *assets.Files
 	netHTTP middleware.NetHTTP
 	streams *stream.Server
-	held    *held.Server
 	claims  *claims.Claims
 	conns   *middleware.Connections
 	places  *middleware.Places
@@ -193,10 +191,6 @@ func New(cfg Config) *Server {
 		Hub: cfg.Hub, Query: cfg.Query, Presence: cfg.Presence, Page: s.assets.Page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
 		Open: cfg.Metrics.streams, Slow: cfg.Metrics.slowStreams, Log: cfg.Log,
 	})
-	s.held = &held.Server{Config: held.Config{
-		Hub: cfg.Hub, Places: s.places, MaxWaiting: cfg.Places.Waiting.Total, Stopping: s.stopping,
-		Heartbeat: cfg.HookHeartbeat, WriteTimeout: cfg.StreamWriteTimeout, Log: cfg.Log,
-	}}
 	s.claims = claims.New(claims.Config{Presence: cfg.Presence, Clock: time.Now, Log: cfg.Log})
 	if cfg.Hub != nil {
 		s.claims.Store, s.claims.Feed, s.claims.People, s.claims.Clock = cfg.Hub.Store, cfg.Hub.Feed, cfg.Hub.People, cfg.Hub.Clock

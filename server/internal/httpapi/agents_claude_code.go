@@ -1,4 +1,4 @@
-package held
+package httpapi
 
 import (
 	"bytes"
@@ -28,36 +28,37 @@ const (
 // noDecision tells Claude Code to continue as if there were no hook.
 var noDecision = []byte("{}")
 
-// ClaudeCode handles one invocation of a Claude Code HTTP hook, whose timeout is limit seconds.
+// claudeHook handles one invocation of a Claude Code HTTP hook, whose timeout is the parameter limit.
 // Events that need no decision are stored and answered immediately. For a question, the response
 // stays open until a person answers.
-func (s *Server) ClaudeCode(c Request, limit int64) error {
+func (s *Server) claudeHook(r *request) error {
 	claude, _ := hook.Find("claude-code")
 	// Fiber reuses the body after this handler returns, but the answer is rendered later.
-	entrypoint := strings.Clone(c.Get(hook.ClaudeEntrypointHeader))
-	call, err := claude.Agent.Parse(hook.Input{Stdin: bytes.Clone(c.Request().Body()), Env: hookEnv(entrypoint)})
+	entrypoint := strings.Clone(r.Get(hook.ClaudeEntrypointHeader))
+	call, err := claude.Agent.Parse(hook.Input{Stdin: bytes.Clone(r.Request().Body()), Env: hookEnv(entrypoint)})
 	if err != nil {
 		return &schema.FieldError{Detail: err.Error()}
 	}
 	if entrypoint == "" { // claude -p has no dialog, and may not say so
 		call.HasPrompt, call.Headless = false, true
 	}
-	if app := c.Query("app"); app != "" {
+	if app := r.Query("app"); app != "" {
 		call.Event.SourceApp = app
 	} else {
 		e := store.Event{App: call.Event.SourceApp, Session: call.Event.SessionID, Payload: call.Event.Payload}
-		call.Event.SourceApp = s.Hub.SessionApp(c.UserContext(), call.Event.Agent, &e, c.By)
+		call.Event.SourceApp = s.Hub.SessionApp(r, call.Event.Agent, &e, r.by)
 	}
 	call.Event.Timestamp = schema.Millis(time.Now().UnixMilli())
-	cn, ok := c.Context().Conn().(*middleware.Conn)
-	if !ok || !s.canHold(c, &call) {
-		return s.storeHook(c, claude.Agent, &call)
+	cn, ok := r.Ctx.Context().Conn().(*middleware.Conn)
+	if !ok || !s.canHold(r, &call) {
+		return s.storeHook(r, claude.Agent, &call)
 	}
+	limit := r.number("limit")
 	wait := time.Duration(max(limit-hookTimeoutMargin, limit/2, 1)) * time.Second
 	if call.PromptAfter > 0 {
 		wait = min(wait, call.PromptAfter)
 	}
-	return s.holdHook(c, cn, &heldHook{server: s, call: &call, agent: claude.Agent, limit: wait})
+	return s.holdHook(r, cn, &heldHook{server: s, call: &call, agent: claude.Agent, limit: wait})
 }
 
 // hookEnv returns the environment of the hook, of which a request can carry Claude Code's entry
@@ -74,15 +75,15 @@ func hookEnv(entrypoint string) func(name string) string {
 // storeHook stores an event without a question. The hookback command uses the same
 // idempotency key, so an event that both hooks report is stored once. A question has no key:
 // this one could be guessed.
-func (s *Server) storeHook(c Request, agent hook.Agent, call *hook.Call) error {
+func (s *Server) storeHook(r *request, agent hook.Agent, call *hook.Call) error {
 	e := &call.Event
 	e.IdempotencyKey = hook.CallKey(e)
 	frozen := func() *control.Freeze { return s.Hub.Store.FreezeOf(e.SourceApp, e.SessionID) }
 	wasFrozen := call.StopsWhenFrozen() && frozen() != nil
-	by := c.By
+	by := r.by
 	by.Accepts = &control.Accepts{Freeze: wasFrozen, Message: call.Accepts().Message}
 	var v hook.Verdict
-	saved, err := s.ingestHook(c, e, by)
+	saved, err := s.ingestHook(r, e, by)
 	switch {
 	case err == nil && saved.Directive != nil:
 		v.Messages = saved.Directive.Messages
@@ -98,28 +99,28 @@ func (s *Server) storeHook(c Request, agent hook.Agent, call *hook.Call) error {
 		v.Messages = messages
 	}
 	if out := agent.Render(call, v).Stdout; len(out) > 0 {
-		return sendJSON(c.Ctx, out)
+		return r.sendJSON(out)
 	}
-	return sendJSON(c.Ctx, noDecision)
+	return r.sendJSON(noDecision)
 }
 
-func (s *Server) ingestHook(c Request, e *schema.Event, by hub.Caller) (hub.StoredEvent, error) {
+func (s *Server) ingestHook(r *request, e *schema.Event, by hub.Caller) (hub.StoredEvent, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
 		return hub.StoredEvent{}, err
 	}
-	return s.Hub.Ingest(c.UserContext(), body, by)
+	return s.Hub.Ingest(r, body, by)
 }
 
 // canHold reports whether the hook call should wait for an answer, and then takes a waiting place.
 // If Claude Code shows no dialog in the meantime, someone must be viewing the dashboard, or a rule
 // must answer. Rules answer tool calls only.
-func (s *Server) canHold(c Request, call *hook.Call) bool {
+func (s *Server) canHold(r *request, call *hook.Call) bool {
 	if call.Point != hook.Prompt || call.Ask == nil || call.Tool == nil && s.Hub.Viewers.Count() == 0 {
 		return false
 	}
-	if !s.startWaiting(c) {
-		s.Log.Warn("too many waiting requests, agent uses its own prompt", "limit", s.MaxWaiting)
+	if !s.startWaiting(r) {
+		s.Log.Warn("too many waiting requests, agent uses its own prompt", "limit", s.Places.Waiting.Total)
 		return false
 	}
 	return true
@@ -135,7 +136,7 @@ type heldHook struct {
 }
 
 // holdHook stores the question and streams the response.
-func (s *Server) holdHook(c Request, cn *middleware.Conn, h *heldHook) error {
+func (s *Server) holdHook(r *request, cn *middleware.Conn, h *heldHook) error {
 	e := h.call.Event
 	ask := h.call.Question()
 	seconds := h.limit.Seconds()
@@ -144,9 +145,9 @@ func (s *Server) holdHook(c Request, cn *middleware.Conn, h *heldHook) error {
 	}
 	ask.AlsoAsked, ask.PromptAfter = h.call.HasPrompt, min(h.call.PromptAfter, h.limit).Seconds()
 	e.HumanInTheLoop = &ask
-	by := c.By
+	by := r.by
 	by.WaitsForAnswer = true
-	saved, err := s.ingestHook(c, &e, by)
+	saved, err := s.ingestHook(r, &e, by)
 	if err != nil {
 		return err
 	}
@@ -156,20 +157,20 @@ func (s *Server) holdHook(c Request, cn *middleware.Conn, h *heldHook) error {
 		return err
 	}
 	if !h.call.HasPrompt && s.Hub.Viewers.Count() == 0 && !stored.HumanInTheLoopStatus.IsSettled() {
-		if err := s.Hub.Abandon(c.UserContext(), saved.ID, "", hub.ReasonNoDashboard); err != nil {
+		if err := s.Hub.Abandon(r, saved.ID, "", hub.ReasonNoDashboard); err != nil {
 			return err
 		}
-		return sendJSON(c.Ctx, noDecision)
+		return r.sendJSON(noDecision)
 	}
 	h.id = saved.ID
-	s.respond(c.Ctx, response{conn: cn, id: saved.ID, secret: stored.RequestSecret, limit: h.limit + expiryGrace, waiter: h})
+	s.respond(r, response{conn: cn, id: saved.ID, secret: stored.RequestSecret, limit: h.limit + expiryGrace, waiter: h})
 	return nil
 }
 
 // end implements waiter. The agent disconnected, or the hub stops.
 func (h *heldHook) end(ctx context.Context) []byte {
 	reason := hub.ReasonAgentGone
-	if h.server.Stopping.Err() != nil {
+	if h.server.stopping.Err() != nil {
 		reason = hub.ReasonHubStopped
 	}
 	h.server.abandon(ctx, h.id, reason)

@@ -1,13 +1,9 @@
-// Package held keeps the response to a request open until a person has answered the question in
-// it. Spaces, which JSON allows before a value, serve as its heartbeat: they keep the connection
-// alive and detect a program that disconnected.
-package held
+package httpapi
 
 import (
 	"bufio"
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -17,26 +13,8 @@ import (
 	"github.com/hookback/hookback/server/internal/hub"
 )
 
-// Config configures a Server. Every field is required.
-type Config struct {
-	Hub          *hub.Hub
-	Places       *middleware.Places
-	MaxWaiting   int             // of Places, for the log
-	Stopping     context.Context // ends the waiting requests
-	Heartbeat    time.Duration   // between two spaces
-	WriteTimeout time.Duration   // for one write
-	Log          *slog.Logger
-}
-
-// Server handles the requests that wait for people.
-type Server struct{ Config }
-
-// Request is one request with its caller.
-type Request struct {
-	*fiber.Ctx
-	By      hub.Caller
-	Program func() string // names the program that sent it
-}
+// A held response stays open until a person has answered the question in its request. Spaces, which JSON allows
+// before a value, serve as its heartbeat: they keep the connection alive and detect a program that disconnected.
 
 // response is a response that waits for the answer to a stored question.
 type response struct {
@@ -57,13 +35,15 @@ type waiter interface {
 }
 
 // startWaiting moves the request to a waiting place.
-func (s *Server) startWaiting(r Request) bool { return s.Places.StartWaiting(r.Ctx, r.Program) }
+func (s *Server) startWaiting(r *request) bool {
+	return s.places.StartWaiting(r.Ctx, func() string { return s.programOf(r.Ctx) })
+}
 
 // respond streams the response. cancel ends the wait.
-func (s *Server) respond(c *fiber.Ctx, r response) (cancel func()) {
-	ctx, cancel := context.WithCancel(s.Stopping)
+func (s *Server) respond(c *request, r response) (cancel func()) {
+	ctx, cancel := context.WithCancel(s.stopping)
 	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
-	c.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
+	c.Ctx.Context().SetBodyStreamWriter(func(out *bufio.Writer) {
 		defer func() { middleware.LogPanic(s.Log, recover()) }()
 		defer cancel()
 		open, halfClosed := context.WithCancel(ctx)
@@ -83,12 +63,12 @@ func (s *Server) wait(ctx, open context.Context, out *bufio.Writer, r response) 
 	for deadline := time.Now().Add(r.limit); r.limit <= 0 || time.Now().Before(deadline); {
 		// The server's write timeout covers the whole response. Each heartbeat gets a separate
 		// deadline.
-		_ = r.conn.SetWriteDeadline(time.Now().Add(s.Heartbeat + s.WriteTimeout))
+		_ = r.conn.SetWriteDeadline(time.Now().Add(s.HookHeartbeat + s.StreamWriteTimeout))
 		_ = out.WriteByte(' ')
 		if out.Flush() != nil || ctx.Err() != nil {
 			break
 		}
-		pause := s.Heartbeat
+		pause := s.HookHeartbeat
 		round := open
 		if open.Err() != nil {
 			round = ctx
@@ -120,10 +100,4 @@ func (s *Server) abandon(ctx context.Context, id schema.EventID, reason string) 
 	if err := s.Hub.Abandon(context.WithoutCancel(ctx), id, "", reason); err != nil {
 		s.Log.Error("question of a waiting request not abandoned", "event", id, "err", err)
 	}
-}
-
-func sendJSON(c *fiber.Ctx, b []byte) error {
-	c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
-	c.Response().SetBodyRaw(b)
-	return nil
 }

@@ -1,4 +1,4 @@
-package held
+package httpapi
 
 import (
 	"cmp"
@@ -19,30 +19,30 @@ import (
 // maxPreferredWait is the longest wait of a request with the header Prefer, in seconds.
 const maxPreferredWait = 60
 
-// Ask handles POST /ask: it stores the question in the body and holds the response until the
+// ask handles POST /ask: it stores the question in the body and holds the response until the
 // question has ended. With the header Prefer: wait=N it holds it for at most N seconds, and then
 // returns 202 with the path of the answer.
-func (s *Server) Ask(c Request) error {
-	cn, ok := c.Context().Conn().(*middleware.Conn)
+func (s *Server) ask(r *request) error {
+	cn, ok := r.Ctx.Context().Conn().(*middleware.Conn)
 	if !ok {
 		return fiber.ErrInternalServerError
 	}
-	key, err := idempotencyKey(c.Ctx)
+	key, err := idempotencyKey(r)
 	if err != nil {
 		return err
 	}
-	c.By.KeyScope = keyScope(c.By, cn)
-	body, err := parseAsk(c.Request().Body(), key, c.By)
+	r.by.KeyScope = keyScope(r.by, cn)
+	body, err := parseAsk(r.Request().Body(), key, r.by)
 	if err != nil {
 		return err
 	}
-	if !s.startWaiting(c) {
-		c.Context().SetConnectionClose() // an idle connection holds memory, too
+	if !s.startWaiting(r) {
+		r.Ctx.Context().SetConnectionClose() // an idle connection holds memory, too
 		return &schema.HintError{Err: schema.ErrBusy, Hint: "Too many requests wait for an answer. Nothing was stored. Send the request again in a moment."}
 	}
-	wait, isLimited := preferredWait(c.Ctx)
-	c.By.WaitsForAnswer, c.By.Retries = !isLimited, !isLimited && key != ""
-	saved, err := s.Hub.Ingest(c.UserContext(), body.event, c.By)
+	wait, isLimited := preferredWait(r)
+	r.by.WaitsForAnswer, r.by.Retries = !isLimited, !isLimited && key != ""
+	saved, err := s.Hub.Ingest(r, body.event, r.by)
 	if err != nil {
 		return unwrapField(err)
 	}
@@ -56,10 +56,10 @@ func (s *Server) Ask(c Request) error {
 		secret: cmp.Or(body.secret, stored.RequestSecret), canRetry: key != "",
 	}
 	if isLimited {
-		return s.askWithin(c.Ctx, a, wait)
+		return s.askWithin(r, a, wait)
 	}
-	cancel := s.respond(c.Ctx, response{conn: cn, id: a.id, secret: a.secret, waiter: a})
-	cn.OnResponseSent(s.Hub.People.OnRevoked(c.By.Identity, cancel))
+	cancel := s.respond(r, response{conn: cn, id: a.id, secret: a.secret, waiter: a})
+	cn.OnResponseSent(s.Hub.People.OnRevoked(r.by.Identity, cancel))
 	return nil
 }
 
@@ -77,23 +77,23 @@ type openAsk struct {
 
 // askWithin waits for the answer for at most wait. The question stays open, and the program pulls
 // its answer.
-func (s *Server) askWithin(c *fiber.Ctx, a *openAsk, wait time.Duration) error {
-	c.Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
-	ctx, stop := a.conn.WatchDisconnect(s.Stopping, a.conn.ProbeHalfClosed(c.Request()))
+func (s *Server) askWithin(r *request, a *openAsk, wait time.Duration) error {
+	r.Set("Preference-Applied", "wait="+strconv.Itoa(int(wait.Seconds())))
+	ctx, stop := a.conn.WatchDisconnect(s.stopping, a.conn.ProbeHalfClosed(r.Request()))
 	answer, err := s.Hub.Pull(ctx, a.id, hub.PullOptions{Wait: wait, Secret: a.secret})
-	isGone := ctx.Err() != nil && s.Stopping.Err() == nil
+	isGone := ctx.Err() != nil && s.stopping.Err() == nil
 	stop()
 	a.detach(isGone && answer == nil)
 	switch {
 	case answer != nil:
-		return sendJSON(c, answer)
+		return r.sendJSON(answer)
 	case errors.Is(err, schema.ErrExpired):
-		return sendJSON(c, a.cancelled("the question was withdrawn"))
+		return r.sendJSON(a.cancelled("the question was withdrawn"))
 	case err != nil:
 		return err
 	}
-	c.Status(fiber.StatusAccepted).Set(fiber.HeaderLocation, schema.At(schema.PathResponse, a.id))
-	return sendJSON(c, a.stored)
+	r.Status(fiber.StatusAccepted).Set(fiber.HeaderLocation, schema.At(schema.PathResponse, a.id))
+	return r.sendJSON(a.stored)
 }
 
 // render implements waiter.
@@ -109,7 +109,7 @@ func (a *openAsk) render(answer []byte, _ error) []byte {
 // program that can send its request again gets no answer from a hub that stops: it asks the hub
 // again after its restart.
 func (a *openAsk) end(ctx context.Context) []byte {
-	isStopping := a.server.Stopping.Err() != nil
+	isStopping := a.server.stopping.Err() != nil
 	if a.canRetry {
 		a.detach(!isStopping)
 		return nil
@@ -140,8 +140,8 @@ func (a *openAsk) cancelled(reason string) []byte {
 }
 
 // idempotencyKey returns the header Idempotency-Key, or "" if there is none.
-func idempotencyKey(c *fiber.Ctx) (string, error) {
-	key, ok := middleware.SingleHeader(c, schema.IdempotencyHeader)
+func idempotencyKey(r *request) (string, error) {
+	key, ok := middleware.SingleHeader(r.Ctx, schema.IdempotencyHeader)
 	isPrintable := !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 	if !ok || len(key) > schema.MaxName || !isPrintable {
 		return "", &schema.FieldError{Field: schema.IdempotencyHeader, Detail: "must be one value of at most " + strconv.Itoa(schema.MaxName) + " printable ASCII characters"}
@@ -162,8 +162,8 @@ func keyScope(by hub.Caller, cn *middleware.Conn) string {
 }
 
 // preferredWait reads the header Prefer: wait=N (RFC 7240). Other preferences are ignored.
-func preferredWait(c *fiber.Ctx) (wait time.Duration, ok bool) {
-	for _, header := range c.Request().Header.PeekAll("Prefer") {
+func preferredWait(r *request) (wait time.Duration, ok bool) {
+	for _, header := range r.Request().Header.PeekAll("Prefer") {
 		for preference := range strings.SplitSeq(string(header), ",") {
 			preference, _, _ = strings.Cut(preference, ";")
 			name, value, _ := strings.Cut(preference, "=")
