@@ -21,7 +21,8 @@
 //     write, and with schema.ErrStopping after Close.
 //   - Secrets of channels and Web Push are encrypted with the key that Identity returns.
 //
-// Package kit has what engines share besides their tables. Package grams is the search index
+// Package tables implements the roles whose tables are the same in every engine, over the transactions of
+// one. Package kit has what engines share besides. Package grams is the search index
 // without its tables: use it, or search without an index and return nil from RunIndexer when its
 // context ends.
 //

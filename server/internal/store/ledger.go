@@ -22,7 +22,7 @@ type Ledger interface {
 	HasPosition(epoch string, seq int64) bool
 
 	// AppendLedger appends a record to the audit log for an action that changes no question.
-	// A record about a change is written with it: see Change.Ledger and tx.appendLedger.
+	// A record about a change is written with it: see Change.Ledger.
 	AppendLedger(ctx context.Context, record LedgerRecord) error
 
 	// Ledger returns entries of the audit log as JSON, oldest first. They are the exact

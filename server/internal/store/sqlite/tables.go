@@ -3,10 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -77,10 +75,3 @@ func (t *tx) Head() int64 { return t.counters.head }
 
 // Now implements tables.Tx.
 func (t *tx) Now() time.Time { return t.now }
-
-func notFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return schema.ErrNotFound
-	}
-	return err
-}

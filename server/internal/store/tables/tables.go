@@ -94,7 +94,7 @@ type Engine interface {
 type Query func(each func(Rows) error, query string, args ...any) error
 
 // Tables implements the roles of store.Store whose tables are the same in every engine. What it has in memory is
-// as of the last commit, after whose functions it changes; an engine sets ID and Key when it opens.
+// that of the last commit: the functions of AfterCommit change it. An engine sets ID and Key when it opens.
 type Tables struct {
 	Engine
 	ID  string        // of the hub
