@@ -173,21 +173,11 @@ func (s *Set) Fill() *Set {
 	return s
 }
 
-// BlockRanges returns the ranges of blocks within r that have a segment of the set. It returns one
-// range around all of them if there are more than most.
-func (s *Set) BlockRanges(r Range, most int) (list []Range) {
-	for n := range s.Ranges(r.From, r.To, true) {
-		n = Range{n.From &^ (BlockSize - 1), n.To | (BlockSize - 1)}
-		if last := len(list) - 1; last >= 0 && n.From <= list[last].To+1 {
-			list[last].To = n.To
-			continue
-		}
-		list = append(list, n)
-	}
-	if len(list) > most {
-		list = []Range{{list[0].From, list[len(list)-1].To}}
-	}
-	return list
+// HasBlock reports whether the set has a segment of a block.
+func (s *Set) HasBlock(block int64) bool {
+	const perBlock = BlockSize >> SegmentBits
+	first := block * perBlock % SegmentsPerWindow
+	return slices.Contains(s[first:first+perBlock], true)
 }
 
 // Range is a range of sequence numbers, both ends inclusive.

@@ -93,36 +93,12 @@ func TestSet_RangesCoverSet(t *testing.T) {
 	}
 }
 
-// TestSet_BlockRangesCoverSet compares the ranges of blocks with a loop over every segment.
-func TestSet_BlockRangesCoverSet(t *testing.T) {
+func TestSet_HasBlock(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(7, 9))
-	for range 100 {
-		base := int64(r.IntN(3)) * WindowSize
-		within := Range{base + r.Int64N(WindowSize/2), base + WindowSize/2 + r.Int64N(WindowSize/2)}
-		set, want := new(Set), map[int64]bool{}
-		for range r.IntN(40) {
-			n := r.Int64N(SegmentsPerWindow)
-			set[n] = true
-			if first := base + n<<SegmentBits; first+1<<SegmentBits > within.From && first <= within.To {
-				want[first>>BlockBits] = true
-			}
-		}
-		got := map[int64]bool{}
-		last := int64(-BlockSize)
-		for _, piece := range set.BlockRanges(within, 1000) {
-			require.Greater(t, piece.From, last+1, "neighbors form one range")
-			last = piece.To
-			for n := piece.From >> BlockBits; n <= piece.To>>BlockBits; n++ {
-				got[n] = true
-			}
-		}
-		require.Equal(t, want, got)
-		few := set.BlockRanges(within, 1)
-		require.LessOrEqual(t, len(few), 1)
-		for n := range want {
-			require.LessOrEqual(t, few[0].From>>BlockBits, n)
-			require.GreaterOrEqual(t, few[0].To>>BlockBits, n)
-		}
+	set := new(Set)
+	set[0], set[SegmentsPerWindow-1] = true, true
+	const blocks = WindowSize >> BlockBits
+	for n := range int64(blocks) {
+		require.Equal(t, n == 0 || n == blocks-1, set.HasBlock(7*blocks+n))
 	}
 }

@@ -17,14 +17,14 @@ import (
 
 func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
 	if d.NewQuestion == nil {
-		s.awaitReaders(ctx)
+		s.AwaitReaders(ctx)
 	}
 	return s.startAppend(d).wait(ctx, s)
 }
 
 func (s *engine) AppendAll(ctx context.Context, drafts []*store.EventDraft) []store.Result {
 	if !slices.ContainsFunc(drafts, func(d *store.EventDraft) bool { return d.NewQuestion != nil }) {
-		s.awaitReaders(ctx)
+		s.AwaitReaders(ctx)
 	}
 	pending := make([]*pendingAppend, len(drafts))
 	for i, d := range drafts {
@@ -175,7 +175,7 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
 	if !isAddressed {
 		return nil
 	}
-	return t.insertAwaiting(e.ID, e.App, q.Awaiting)
+	return t.InsertAwaiting(e.ID, e.App, q.Awaiting)
 }
 
 func (s *engine) HasKey(ctx context.Context, key string) (has bool, err error) {

@@ -144,7 +144,7 @@ func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[string], set
 	}
 	t.pending = append(t.pending, kit.PendingUpdate[string]{ID: id, Row: row})
 	if c.Awaiting != nil && row.IsAddressed {
-		return t.insertAwaiting(id, row.App, c.Awaiting)
+		return t.InsertAwaiting(id, row.App, c.Awaiting)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (s *engine) explainConflict(c *store.Change, guard tables.Guard) error {
 	err := s.readers.get(ctx, []any{&found}, `SELECT 1 FROM questions WHERE seq = $1`, c.Event.ID)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return s.explainNoQuestion(ctx, c.Event.ID)
+		return s.ExplainNoQuestion(ctx, c.Event.ID)
 	case err != nil:
 		return err
 	default:

@@ -106,7 +106,7 @@ func (w *writer) catchUp(ctx context.Context, c *counters, changed []kit.Pending
 			return err
 		}
 	} else {
-		s.pending.Commit(changed)
+		s.State.Pending.Commit(changed)
 	}
 	if c.state != before.state {
 		if err := s.Load(w.read(ctx), s.clock()); err != nil {
@@ -157,7 +157,7 @@ func (s *engine) loadPending(ctx context.Context, w *writer) error {
 	rows, err := w.conn.Query(ctx, queryPendingQuestions)
 	stored, err := scanPendingUpdates(rows, err)
 	if err == nil {
-		s.pending.Load(stored)
+		s.State.Pending.Load(stored)
 	}
 	return err
 }
@@ -165,9 +165,9 @@ func (s *engine) loadPending(ctx context.Context, w *writer) error {
 // setCounters shows the counters to readers.
 func (s *engine) setCounters(c *counters) {
 	s.commits.Store(c.commits)
-	s.head.Store(c.head)
-	s.events.Store(c.events)
+	s.State.Head.Store(c.head)
+	s.State.Events.Store(c.events)
 	s.bytes.Store(c.bytes)
-	s.decided.Store(c.decided)
-	s.pruned.Store(c.pruned)
+	s.State.Decided.Store(c.decided)
+	s.State.Pruned.Store(c.pruned)
 }

@@ -11,12 +11,12 @@ import (
 const queryGroupRow = `SELECT version, state, status FROM questions WHERE seq = $1`
 
 func (s *engine) GroupMembers(ctx context.Context, leader schema.EventID) ([]store.GroupMember, error) {
-	row, _ := s.pending.Get(leader)
-	return s.pending.Group(row.Same, leader), ctx.Err()
+	row, _ := s.State.Pending.Get(leader)
+	return s.State.Pending.Group(row.Same, leader), ctx.Err()
 }
 
 func (t *tx) groups() kit.Groups[string] {
-	return kit.Groups[string]{Pending: kit.PendingAsOf[string]{Committed: &t.w.store.pending, Updates: &t.pending}, Store: t}
+	return kit.Groups[string]{Pending: kit.PendingAsOf[string]{Committed: &t.w.store.State.Pending, Updates: &t.pending}, Store: t}
 }
 
 // GroupRow implements kit.GroupStore.

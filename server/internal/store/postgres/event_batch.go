@@ -5,6 +5,7 @@ import (
 
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // eventBatch collects the rows of events for one statement, and the names that are new in their
@@ -47,7 +48,7 @@ const (
 		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::boolean[], $10::bytea[], $11::bytea[], $12::bytea[])`
 	insertNames = `WITH listed AS (SELECT * FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::bigint[]) AS n (kind, name, zone, first)),
 		zoned AS (INSERT INTO zones (kind, name, zone) SELECT kind, name, zone FROM listed ON CONFLICT DO NOTHING)
-		INSERT INTO names (kind, name, first) SELECT kind, name, min(first) FROM listed GROUP BY kind, name ON CONFLICT DO NOTHING`
+		INSERT INTO names (kind, name, id) SELECT kind, name, min(first) FROM listed GROUP BY kind, name ON CONFLICT DO NOTHING`
 )
 
 // queue adds the statements for the collected rows to the transaction, in front of the statements
@@ -73,10 +74,10 @@ func (b *eventBatch) queueNames(t *tx) {
 	known := &b.w.segmentNames
 	for i, seq := range b.seqs {
 		for kind := range b.names {
-			key := nameKey{nameKind(kind + 1), b.names[kind][i]}
-			if key.name != "" && known.add(seq>>nameSegmentBits, key) {
-				kinds, names = append(kinds, int16(key.kind)), append(names, key.name)
-				zones, firsts = append(zones, seq>>nameSegmentBits), append(firsts, seq)
+			key := tables.Name{Kind: tables.NameKind(kind + 1), Text: b.names[kind][i]}
+			if key.Text != "" && known.add(seq>>tables.NameSegmentBits, key) {
+				kinds, names = append(kinds, int16(key.Kind)), append(names, key.Text)
+				zones, firsts = append(zones, seq>>tables.NameSegmentBits), append(firsts, seq)
 			}
 		}
 	}
@@ -85,36 +86,16 @@ func (b *eventBatch) queueNames(t *tx) {
 	}
 }
 
-const (
-	nameSegmentBits = kit.NameSegmentBits
-	nameSegmentSize = kit.NameSegmentSize
-)
-
-// nameKind is the kind of a name, as stored in names.kind.
-type nameKind int16
-
-const (
-	appName nameKind = iota + 1
-	sessionName
-	typeName
-	toolName
-)
-
-type nameKey struct {
-	kind nameKind
-	name string
-}
-
 // segmentNames caches the names that the table already lists for the newest segment.
 type segmentNames struct {
 	segment int64
-	names   map[nameKey]bool
+	names   map[tables.Name]bool
 }
 
 // add reports whether the name is new in the segment.
-func (m *segmentNames) add(segment int64, key nameKey) bool {
+func (m *segmentNames) add(segment int64, key tables.Name) bool {
 	if segment != m.segment || m.names == nil {
-		m.segment, m.names = segment, map[nameKey]bool{}
+		m.segment, m.names = segment, map[tables.Name]bool{}
 	}
 	isNew := !m.names[key]
 	m.names[key] = true

@@ -123,11 +123,11 @@ func (f *follower) look(ctx context.Context) error {
 	if err := s.publisher.foreign(); err != nil {
 		return err
 	}
-	s.projected.Reach(projected)
+	s.State.Projected.Reach(projected)
 	if !isDue {
 		return nil // a ring is not about the members
 	}
-	s.indexed.Reach(kit.LastRowOfBlock(block))
+	s.State.Indexed.Reach(kit.LastRowOfBlock(block))
 	if err := s.members.look(ctx); err != nil {
 		return err
 	}

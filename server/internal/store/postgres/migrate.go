@@ -76,11 +76,19 @@ func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.
 	return newest, nil
 }
 
-// upgradeTables brings the tables of a schema from oldestUpgrade on to those of schemaFile.
+// upgradeTables brings the tables of a schema from oldestUpgrade on to those of schemaFile. The search index is
+// built anew. Older hubs can't use the tables any more.
 const upgradeTables = `CREATE TABLE IF NOT EXISTS coverage (host text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL, report bytea NOT NULL, reported_at bigint NOT NULL, proof bytea NOT NULL, proven_at bigint NOT NULL,
 	PRIMARY KEY (host, account, agent));
-	ALTER TABLE coverage ADD COLUMN IF NOT EXISTS requester text COLLATE "C" NOT NULL DEFAULT ''`
+	ALTER TABLE coverage ADD COLUMN IF NOT EXISTS requester text COLLATE "C" NOT NULL DEFAULT '';
+	ALTER TABLE names RENAME COLUMN first TO id;
+	ALTER INDEX names_by_first RENAME TO names_by_id;
+	DROP TABLE search_grams;
+	UPDATE search_blocks SET made = '';
+	CREATE TABLE search_grams (place bigint PRIMARY KEY, grams bytea NOT NULL);
+	ALTER TABLE search_grams ALTER COLUMN grams SET STORAGE EXTERNAL;
+	UPDATE streams SET min_schema = 10`
 
 // makeTables makes the tables of an empty database, or upgrades those of an old one.
 func makeTables(ctx context.Context, t *sql.Tx, schema string) error {

@@ -48,27 +48,16 @@ type Config struct {
 type engine struct {
 	tables.Tables
 
-	schema      int64 // version
-	wasFirst    bool  // no other hub had the database open
-	clock       func() time.Time
-	readers     readers
-	writer      *writer
-	health      *health
-	pending     kit.PendingQuestions[string]
-	commits     atomic.Int64 // of the state in memory
-	head        atomic.Int64
-	pruned      atomic.Int64
-	events      atomic.Int64 // number of stored events
-	bytes       atomic.Int64 // size of their envelopes and payloads
-	decided     atomic.Int64 // number of decided questions
-	tail        kit.LogTail
-	texts       kit.SessionTexts
-	projected   kit.LagMeter // of the projector
-	indexed     kit.LagMeter // of the indexer, in full blocks
-	indexerWake feed.Wakeup  // wakes the indexer when it has work
-	pruning     atomic.Int32 // runs of Prune in progress
-	log         *slog.Logger
-	close       func() error
+	schema   int64 // version
+	wasFirst bool  // no other hub had the database open
+	clock    func() time.Time
+	readers  readers
+	writer   *writer
+	health   *health
+	commits  atomic.Int64 // of the state in memory
+	bytes    atomic.Int64 // size of their envelopes and payloads
+	log      *slog.Logger
+	close    func() error
 
 	// The fields below are about the other hubs of the database.
 
@@ -95,12 +84,15 @@ func Open(ctx context.Context, cfg Config) (store.Store, error) {
 	return s, nil
 }
 
+// pruneBudget includes the exchanges with the server.
+const pruneBudget = 50 * time.Millisecond
+
 func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &engine{log: cfg.Log, health: newHealth(cfg.Log), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, indexerWake: feed.NewWakeup()}
-	s.Engine = tableEngine{s}
+	s := &engine{log: cfg.Log, health: newHealth(cfg.Log)}
+	s.Engine, s.State = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget)
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}
@@ -202,8 +194,8 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	}
 	s.setCounters(&c)
 	s.publisher.last = c.head
-	s.projected.Grow(c.head, time.Now())
-	s.indexed.Grow(kit.LastFullBlock(c.head), time.Now())
+	s.State.Projected.Grow(c.head, time.Now())
+	s.State.Indexed.Grow(kit.LastFullBlock(c.head), time.Now())
 	if err := s.openIdentity(ctx, w, cfg.KeyFile); err != nil {
 		return err
 	}
@@ -246,10 +238,6 @@ func (s *engine) SetPublish(publish func([]store.LogRow)) {
 }
 
 func (s *engine) Schema() int64 { return s.schema }
-
-func (s *engine) Head() int64 { return s.head.Load() }
-
-func (s *engine) Pruned() int64 { return s.pruned.Load() }
 
 func (s *engine) Wait(ctx context.Context) error {
 	select {

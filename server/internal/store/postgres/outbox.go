@@ -73,7 +73,7 @@ func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 		func(q *kit.PendingQuestion[string]) int64 { return q.Deadline },
 		func(q *kit.PendingQuestion[string]) int64 { return q.TimerAt },
 	} {
-		found, at := s.pending.Due(now, n, timeOf)
+		found, at := s.State.Pending.Due(now, n, timeOf)
 		due = append(due, found...)
 		if next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at
@@ -83,11 +83,11 @@ func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 }
 
 func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
+	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
 }
 
 func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
+	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
 		return q.Session == session && q.App == app
 	}), ctx.Err()
 }
@@ -100,7 +100,7 @@ func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int)
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := s.pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
+	ids := s.State.Pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
 		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()

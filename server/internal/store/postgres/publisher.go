@@ -34,7 +34,7 @@ func (p *publisher) own(rows []store.LogRow, makeCurrent func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	makeCurrent()
-	p.store.tail.Append(rows, p.store.pruned.Load())
+	p.store.State.Tail.Append(rows, p.store.State.Pruned.Load())
 	if len(rows) == 0 {
 		return
 	}
@@ -62,11 +62,11 @@ func (p *publisher) foreign() error {
 	if p.publish == nil {
 		return nil // the hub starts
 	}
-	return p.publishUpTo(p.store.head.Load())
+	return p.publishUpTo(p.store.State.Head.Load())
 }
 
 func (p *publisher) hand(rows []store.LogRow) {
-	p.store.measureGrowth(rows)
+	p.store.MeasureGrowth(rows)
 	if p.publish != nil {
 		p.publish(rows)
 	}
@@ -82,7 +82,7 @@ func (p *publisher) publishUpTo(head int64) error {
 	ctx, cancel := exchangeTimeout()
 	defer cancel()
 	for p.last < head {
-		if pruned := p.store.pruned.Load(); p.last < pruned && pruned <= head {
+		if pruned := p.store.State.Pruned.Load(); p.last < pruned && pruned <= head {
 			p.last = pruned // the rows are gone
 			continue
 		}
@@ -128,7 +128,7 @@ const queryTranscripts = `SELECT seq FROM chats WHERE seq > $1 AND seq <= $2`
 // readForeign reads rows of other hubs as their hub published them. Facts that only the writer has count as
 // true for each of them.
 func (s *engine) readForeign(ctx context.Context, seq, end int64) ([]store.LogRow, error) {
-	rows, err := s.readLog(ctx, seq, end, followLimit)
+	rows, err := s.ReadLog(ctx, seq, end, followLimit)
 	if err != nil {
 		return nil, err
 	}

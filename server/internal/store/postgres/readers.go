@@ -3,11 +3,16 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // readers is the pool of connections that read.
@@ -38,6 +43,14 @@ func clean(args []any) []any {
 		case nil, []byte, int64, int, bool:
 		case string:
 			args[i] = cleanText(v)
+		case tables.Name:
+			args[i] = cleanText(v.Text)
+		case tables.NameList:
+			args[i] = append([]string{}, v.Texts...)
+		case tables.BytesPattern:
+			args[i] = escapeBytes(string(v))
+		case []schema.EventID:
+			args[i] = idList(v)
 		default:
 			if value := reflect.ValueOf(arg); value.Kind() == reflect.String {
 				args[i] = cleanText(value.String())
@@ -53,4 +66,22 @@ func cleanText(text string) string {
 		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// escapeBytes converts a LIKE pattern to one for the format escape of bytes, in which a backslash is
+// doubled and a byte above ASCII is a backslash with three octal digits.
+func escapeBytes(pattern string) string {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case strings.HasPrefix(pattern[i:], `\\`): // an escaped backslash: two in the text
+			b.WriteString(`\\\\`)
+			i++
+		case c >= utf8.RuneSelf || c == 0:
+			fmt.Fprintf(&b, `\\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }

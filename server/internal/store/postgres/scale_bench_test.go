@@ -49,7 +49,7 @@ func BenchmarkTwoHubs(b *testing.B) {
 func appendAll(b *testing.B, hubs []*testStore, posters, n int) {
 	b.Helper()
 	for _, h := range hubs {
-		h.projected.Reach(h.Head()) // there is no projector, and posters must not wait for it
+		h.State.Projected.Reach(h.Head()) // there is no projector, and posters must not wait for it
 	}
 	var wg sync.WaitGroup
 	errs := make(chan error, n)

@@ -72,7 +72,7 @@ func TestHubs_WriteOneDenseLog(t *testing.T) {
 			require.Equal(t, row.Event.Question != nil, row.Kinds&feed.NewQuestion != 0)
 		}
 		require.Equal(t, total/2, foreign)
-		require.EqualValues(t, total/4, s.pending.Len())
+		require.EqualValues(t, total/4, s.State.Pending.Len())
 	}
 }
 
@@ -102,8 +102,8 @@ func TestHubs_OneAnswerWins(t *testing.T) {
 	}
 	awaitRows(t, a, 10)
 	awaitRows(t, b, 10)
-	require.Zero(t, a.pending.Len())
-	require.Zero(t, b.pending.Len())
+	require.Zero(t, a.State.Pending.Len())
+	require.Zero(t, b.State.Pending.Len())
 	requireChain(t, a.Store)
 }
 

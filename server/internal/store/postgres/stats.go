@@ -18,8 +18,8 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.writer.probe()
 	now := time.Now()
 	out := store.Stats{
-		Pending: s.pending.Len(), Events: s.events.Load(), Queued: len(s.writer.queue),
-		RefusedFault: s.health.refused.Load(), Projections: s.projected.Lag(now), SearchIndex: s.indexed.Lag(now),
+		Pending: s.State.Pending.Len(), Events: s.State.Events.Load(), Queued: len(s.writer.queue),
+		RefusedFault: s.health.refused.Load(), Projections: s.State.Projected.Lag(now), SearchIndex: s.State.Indexed.Lag(now),
 		Fault: s.health.current(), Hubs: s.hubStats(),
 	}
 	if !s.IsCurrent() {
@@ -43,7 +43,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 
 func (s *engine) hubStats() *store.HubStats {
 	h := &store.HubStats{
-		Alive: len(s.members.list()), IsLeader: s.IsLeader(), Head: s.head.Load(), FeedLagRows: s.head.Load() - s.publisher.newest().Seq,
+		Alive: len(s.members.list()), IsLeader: s.IsLeader(), Head: s.State.Head.Load(), FeedLagRows: s.State.Head.Load() - s.publisher.newest().Seq,
 		Conflicts: s.conflicts.Load(), ForeignRows: s.foreignRows.Load(), Takeovers: s.takeovers.Load(),
 		ClockOffset: s.database.hubOffset(), ConnectionsInUse: int(s.readers.pool.Stat().AcquiredConns()),
 	}

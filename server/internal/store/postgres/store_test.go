@@ -48,13 +48,16 @@ func testConfig(t testing.TB) Config {
 // testStore is a store with its fake clock and the rows that it published.
 type testStore struct {
 	*engine
-	*conformance.Harness
+	harness
 }
+
+// harness is embedded one level below, so that the methods of the engine hide those of its Store.
+type harness struct{ *conformance.Harness }
 
 func newTestStore(t testing.TB, cfg Config) *testStore {
 	t.Helper()
 	b := &testStore{}
-	b.Harness = conformance.NewHarness(t, func(clock func() time.Time) (_ store.Store, err error) {
+	b.harness.Harness = conformance.NewHarness(t, func(clock func() time.Time) (_ store.Store, err error) {
 		cfg.Clock = clock
 		b.engine, err = openEngine(t.Context(), cfg)
 		return b.engine, err

@@ -33,7 +33,7 @@ func (t *tx) supersede(id schema.EventID, q *store.NewQuestion) error {
 		older = append(older, ids...)
 	}
 	for _, seq := range older {
-		question, err := t.question(seq)
+		question, err := t.QuestionAsOf(seq)
 		if err != nil {
 			return err
 		}
@@ -46,13 +46,4 @@ func (t *tx) supersede(id schema.EventID, q *store.NewQuestion) error {
 		}
 	}
 	return nil
-}
-
-// question reads a question as of this transaction.
-func (t *tx) question(id schema.EventID) (*store.Question, error) {
-	var r questionRow
-	if err := t.get(r.dest(), queryQuestion, id); err != nil {
-		return nil, err
-	}
-	return r.question(), nil
 }

@@ -28,6 +28,18 @@ func (e tableEngine) ReadOne(ctx context.Context, into []any, query string, args
 	return isFound(e.readers.get(ctx, into, query, args...))
 }
 
+func (e tableEngine) WriteJoined(ctx context.Context, until <-chan struct{}, run func(*tables.Work) error) error {
+	return e.writer.join(ctx, &op{run: func(t *tx) error { return run(t.Work) }}, until)
+}
+
+func (e tableEngine) Queued() int { return len(e.writer.queue) }
+
+func (tableEngine) NameColumn(_ *int64, text *string) any { return text }
+
+func (tableEngine) NameText(_ context.Context, _ tables.NameKind, _ int64, text string) (string, error) {
+	return text, nil
+}
+
 func isFound(err error) (bool, error) { return err == nil, ignoreNoRows(err) }
 
 // Exec implements tables.Tx.
@@ -68,6 +80,32 @@ func (w *writer) read(ctx context.Context) tables.Query {
 		return eachRow(rows, err, func(rows pgx.Rows) error { return each(rows) })
 	}
 }
+
+// Pruned implements tables.Tx.
+func (t *tx) Pruned() int64 { return t.counters.pruned }
+
+// Removed implements tables.Tx.
+func (t *tx) Removed(r tables.Removal) {
+	t.counters.events -= r.Events
+	t.counters.bytes -= r.Bytes
+	t.counters.decided -= r.Decided
+	t.counters.pruned = max(t.counters.pruned, r.UpTo)
+}
+
+const deleteChanges = `WITH removed AS (DELETE FROM changes WHERE question = ANY($1) RETURNING seq)
+	SELECT count(*), coalesce(max(seq), 0) FROM removed`
+
+// DeleteChanges implements tables.Tx.
+func (t *tx) DeleteChanges(questions []int64) (n, last int64, err error) {
+	err = t.get([]any{&n, &last}, deleteChanges, questions)
+	return n, last, err
+}
+
+// Size implements tables.Tx. The tables do not get smaller, but reuse the space.
+func (t *tx) Size() (int64, error) { return t.counters.bytes, nil }
+
+// ForgetNames implements tables.Tx: a later event of this group lists its names again.
+func (t *tx) ForgetNames() { t.w.segmentNames.clear() }
 
 // Now implements tables.Tx.
 func (t *tx) Now() time.Time { return t.now }

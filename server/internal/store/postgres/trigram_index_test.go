@@ -16,14 +16,13 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // buildIndex indexes all full blocks.
 func buildIndex(t testing.TB, s *engine) {
 	t.Helper()
-	x := s.newIndexer()
+	x := s.NewIndexer()
 	for more := true; more; {
 		var err error
 		more, err = x.BuildNext(context.Background())
@@ -92,9 +91,8 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		"ne":                      {{From: 1, To: 3072}},
 		"needle -command:*needle": {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
 	} {
-		run := &searchRun{store: b.engine, SearchRun: kit.NewSearchRun(store.Search{Filter: conformance.MustParse(t, text)})}
-		run.trigrams = grams.Required(run.Filter.RequiredLiterals())
-		require.NoError(t, run.setBounds(t.Context()))
+		run, err := b.NewSearch(t.Context(), store.Search{Filter: conformance.MustParse(t, text)})
+		require.NoError(t, err)
 		from, to, _ := run.NextWindow()
 		candidates, err := run.Candidates(t.Context(), from, to)
 		require.NoError(t, err)
@@ -207,9 +205,9 @@ func TestTrigramIndex_DiscardsBlockThatChanged(t *testing.T) {
 	b := newTestStore(t, testConfig(t))
 	b.AppendMany(t, grams.BlockSize, numberedWord)
 	write := func(events int) {
-		require.NoError(t, index{b.engine}.WriteBlock(t.Context(), 0, events, new(grams.Builder)))
+		require.NoError(t, b.NewIndexer().WriteBlock(t.Context(), 0, events, new(grams.Builder)))
 	}
-	events, err := b.newIndexer().ReadBlock(t.Context(), 0)
+	events, err := b.NewIndexer().ReadBlock(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, grams.BlockSize-1, events)
 	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(10 * time.Second)})
@@ -231,8 +229,9 @@ func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 	require.NoError(t, b.writer.exec(t.Context(), `UPDATE search_blocks SET made = '0/old'`))
 	require.NoError(t, b.writer.exec(t.Context(), `UPDATE search_grams SET grams = ''`))
 	require.Equal(t, []schema.EventID{1600}, b.find(t, "word1600x"))
-	require.NoError(t, index{b.engine}.MarkStale(t.Context()))
-	b.requireBlocks(t, 0)
+	require.NoError(t, b.MarkStale(t.Context()))
+	blocks, _ := b.countBlocks(t)
+	require.Zero(t, blocks)
 	buildIndex(t, b.engine)
 	b.requireBlocks(t, 2)
 	var made string
@@ -281,8 +280,8 @@ func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, testConfig(t))
 	b.AppendMany(t, grams.BlockSize, numberedWord)
-	require.NoError(t, b.writer.exec(t.Context(), `ALTER TABLE search_grams ADD CONSTRAINT no CHECK (block < 0)`))
-	more, err := b.newIndexer().BuildNext(t.Context())
+	require.NoError(t, b.writer.exec(t.Context(), `ALTER TABLE search_grams ADD CONSTRAINT no CHECK (place < 0)`))
+	more, err := b.NewIndexer().BuildNext(t.Context())
 	require.Error(t, err)
 	require.False(t, more)
 	stop := b.StartIndexer(t)

@@ -19,6 +19,7 @@ import (
 // read that has to see their effect.
 type tx struct {
 	*tables.Work
+	tables.Names
 	w        *writer
 	counters counters
 	now      time.Time      // the same for all ops of the group
@@ -43,7 +44,7 @@ type tx struct {
 
 func (w *writer) newTx() *tx {
 	t := &tx{
-		w: w, counters: w.counters, now: w.clock(), batch: &pgx.Batch{},
+		Names: tableEngine{}, w: w, counters: w.counters, now: w.clock(), batch: &pgx.Batch{},
 		keys: map[string]int64{}, versions: map[schema.EventID]int64{}, events: newEventBatch(w),
 	}
 	t.Work = w.store.Begin(t)
@@ -229,7 +230,7 @@ func (t *tx) pendingQuestion(id schema.EventID) (row kit.PendingQuestion[string]
 			return u.Row, !u.Ended
 		}
 	}
-	return t.w.store.pending.Get(id)
+	return t.w.store.State.Pending.Get(id)
 }
 
 // nextSeq assigns the next sequence number of the log.

@@ -409,7 +409,7 @@ func (w *writer) finish(t *tx) {
 	isNew := t.counters.commits != w.counters.commits
 	w.store.publisher.own(t.rows, func() {
 		w.counters = t.counters
-		w.store.pending.Commit(t.pending)
+		w.store.State.Pending.Commit(t.pending)
 		for _, f := range t.committed {
 			f()
 		}

@@ -17,14 +17,14 @@ import (
 
 func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
 	if d.NewQuestion == nil {
-		s.awaitReaders(ctx)
+		s.AwaitReaders(ctx)
 	}
 	return s.startAppend(d).wait(ctx, s)
 }
 
 func (s *engine) AppendAll(ctx context.Context, drafts []*store.EventDraft) []store.Result {
 	if !slices.ContainsFunc(drafts, func(d *store.EventDraft) bool { return d.NewQuestion != nil }) {
-		s.awaitReaders(ctx)
+		s.AwaitReaders(ctx)
 	}
 	pending := make([]*pendingAppend, len(drafts))
 	for i, d := range drafts {
@@ -177,14 +177,14 @@ func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) e
 	if err != nil {
 		return err
 	}
-	t.pending = append(t.pending, kit.PendingUpdate[int64]{ID: e.ID, Row: kit.PendingQuestion[int64]{
-		App: ids.app, Session: ids.session, Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
+	t.pending = append(t.pending, kit.PendingUpdate[string]{ID: e.ID, Row: kit.PendingQuestion[string]{
+		App: e.App, Session: e.Session, Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
 		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
 	}})
 	if !isAddressed {
 		return nil
 	}
-	return t.insertAwaiting(e.ID, ids.app, q.Awaiting)
+	return t.InsertAwaiting(e.ID, e.App, q.Awaiting)
 }
 
 const queryByKey = `SELECT seq FROM events WHERE key = ?`

@@ -119,7 +119,7 @@ func (t *tx) updateQuestion(c *store.Change, seq int64, settles bool) (changed i
 
 // updatePending updates the copy of a pending question: its awaiting rows, and the
 // facts in memory.
-func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[int64], settles bool) error {
+func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[string], settles bool) error {
 	id := c.Event.ID
 	if row.IsAddressed && (settles || c.Awaiting != nil) {
 		if _, err := t.exec(`DELETE FROM awaiting WHERE seq = ?`, id); err != nil {
@@ -131,15 +131,15 @@ func (t *tx) updatePending(c *store.Change, row kit.PendingQuestion[int64], sett
 		if err == nil && listed == inbox.HitlDecided {
 			t.counters.decided++
 		}
-		t.pending = append(t.pending, kit.PendingUpdate[int64]{ID: id, Ended: true})
+		t.pending = append(t.pending, kit.PendingUpdate[string]{ID: id, Ended: true})
 		return err
 	}
 	if err := row.Update(c); err != nil {
 		return err
 	}
-	t.pending = append(t.pending, kit.PendingUpdate[int64]{ID: id, Row: row})
+	t.pending = append(t.pending, kit.PendingUpdate[string]{ID: id, Row: row})
 	if c.Awaiting != nil && row.IsAddressed {
-		return t.insertAwaiting(id, row.App, c.Awaiting)
+		return t.InsertAwaiting(id, row.App, c.Awaiting)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (t *tx) explainUnchanged(id schema.EventID) error {
 	err := t.get([]any{&found}, `SELECT 1 FROM questions WHERE seq = ?`, id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return explainNoQuestion(context.Background(), &t.w.statements, id)
+		return t.w.store.ExplainNoQuestion(context.Background(), id)
 	case err != nil:
 		return err
 	default:

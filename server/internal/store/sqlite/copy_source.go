@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // CopySource reads a database that no hub has open, for a copy to another engine. It implements
@@ -24,7 +25,7 @@ type CopySource struct {
 	db      *sql.DB
 	state   store.CopyState
 	columns map[string][]string // by table
-	names   map[int64]nameKey
+	names   map[int64]tables.Name
 	first   map[int64]int64 // the first event with a name, as of the last reading of the events
 }
 
@@ -35,7 +36,7 @@ func OpenCopySource(ctx context.Context, path string) (*CopySource, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &CopySource{columns: map[string][]string{}, names: map[int64]nameKey{}, first: map[int64]int64{}}
+	s := &CopySource{columns: map[string][]string{}, names: map[int64]tables.Name{}, first: map[int64]int64{}}
 	if err := s.open(ctx, file); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
 	}
@@ -126,8 +127,8 @@ func (s *CopySource) readNames(ctx context.Context, conn *sql.Conn) error {
 	rows, err := conn.QueryContext(ctx, `SELECT id, kind, name FROM names`)
 	return eachRow(rows, err, func(rows *sql.Rows) error {
 		var id int64
-		var key nameKey
-		err := rows.Scan(&id, &key.kind, &key.text)
+		var key tables.Name
+		err := rows.Scan(&id, &key.Kind, &key.Text)
 		s.names[id] = key
 		return err
 	})
@@ -151,7 +152,7 @@ func (s *CopySource) readColumns(ctx context.Context, conn *sql.Conn) error {
 		}
 		return err
 	})
-	s.columns["names"] = []string{"kind", "name", "first"}
+	s.columns["names"] = []string{"kind", "name", "id"}
 	s.columns["zones"] = []string{"kind", "name", "zone"}
 	return err
 }
@@ -212,7 +213,7 @@ func (s *CopySource) resolver(table string, columns []string) func(values []any)
 			if !ok && id != 0 {
 				return fmt.Errorf("row %v has the name %d, which does not exist; nothing was changed; run hookback-server check", values[seq], id)
 			}
-			values[i] = []byte(key.text)
+			values[i] = []byte(key.Text)
 			if _, seen := s.first[id]; !seen && table == "events" {
 				s.first[id], _ = values[seq].(int64)
 			}
@@ -225,17 +226,17 @@ func (s *CopySource) resolver(table string, columns []string) func(values []any)
 // it is not after that of the next name.
 func (s *CopySource) nameRows(columns []string, row func(values []any) error) error {
 	ids := slices.SortedFunc(maps.Keys(s.names), func(a, b int64) int { return cmp.Compare(b, a) })
-	next := map[nameKind]int64{}
+	next := map[tables.NameKind]int64{}
 	for _, id := range ids {
 		key := s.names[id]
 		first, ok := s.first[id]
-		if later, has := next[key.kind]; has && (!ok || later < first) {
+		if later, has := next[key.Kind]; has && (!ok || later < first) {
 			first = later
 		} else if !ok {
 			first = s.state.Head
 		}
-		next[key.kind] = first
-		if err := row(pick(columns, s.columns["names"], []any{int64(key.kind), []byte(key.text), first})); err != nil {
+		next[key.Kind] = first
+		if err := row(pick(columns, s.columns["names"], []any{int64(key.Kind), []byte(key.Text), first})); err != nil {
 			return err
 		}
 	}
@@ -249,7 +250,7 @@ func (s *CopySource) zoneRows(ctx context.Context, columns []string, row func(va
 		if !ok {
 			return nil
 		}
-		return row(pick(columns, s.columns["zones"], []any{int64(key.kind), []byte(key.text), values[1]}))
+		return row(pick(columns, s.columns["zones"], []any{int64(key.Kind), []byte(key.Text), values[1]}))
 	})
 }
 

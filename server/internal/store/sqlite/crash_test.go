@@ -74,7 +74,7 @@ func runCrashChild() bool {
 const crashIndexName = "index.db"
 
 func indexUntilKilled(s *engine) {
-	x := s.newIndexer()
+	x := s.NewIndexer()
 	for n := 0; ; n++ {
 		if more, err := x.BuildNext(context.Background()); err != nil || !more {
 			fmt.Println("error", more, err)

@@ -1,32 +1,53 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // The statements of package tables are PostgreSQL's. A comment /*! … */ has text for SQLite only, like a hint
-// to use an index. An array is a JSON array here.
+// to use an index. An array is a JSON array here, and names of events are numbers of the dictionary.
 
 var (
-	spellings   = strings.NewReplacer("greatest(", "max(", "least(", "min(", "::bigint", "", "LIMIT ALL", "LIMIT -1", "/*!", "", "*/", "")
-	arrayMember = regexp.MustCompile(`= ANY\((\$\d+)\)`)
+	spellings = strings.NewReplacer("greatest(", "max(", "least(", "min(", "strpos(", "instr(", "LIMIT ALL", "LIMIT -1", "::bigint", "", "::text", "", "/*!", "", "*/", "",
+		" ILIKE ", " LIKE ", ` COLLATE "C"`, "", ", 'escape')", " AS TEXT)", "encode(", "CAST(")
+	arrayMember = regexp.MustCompile(`(=|<>) (ANY|ALL)\((\$\d+)\)`)
 )
 
 // translate returns a statement in SQLite's SQL.
 func translate(query string) string {
-	return arrayMember.ReplaceAllString(spellings.Replace(query), "IN (SELECT value FROM json_each($1))")
+	return arrayMember.ReplaceAllStringFunc(spellings.Replace(query), func(match string) string {
+		parts := arrayMember.FindStringSubmatch(match)
+		if parts[1] == "<>" {
+			return "NOT IN (SELECT value FROM json_each(" + parts[3] + "))"
+		}
+		return "IN (SELECT value FROM json_each(" + parts[3] + "))"
+	})
 }
 
-// translateArgs replaces the arrays in the arguments of a statement.
-func translateArgs(args []any) []any {
+// translateArgs replaces the arrays and the names in the arguments of a statement.
+func (s *statements) translateArgs(ctx context.Context, args []any) (_ []any, err error) {
 	for i, arg := range args {
-		switch arg.(type) {
-		case []int64, []string:
-			text, _ := json.Marshal(arg) // these always encode
-			args[i] = string(text)
+		switch v := arg.(type) {
+		case []int64, []string, []schema.EventID:
+			args[i] = jsonArray(v)
+		case tables.NameList:
+			args[i] = jsonArray(v.Numbers)
+		case tables.Name:
+			if args[i], err = s.names.number(ctx, s, v); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return args
+	return args, nil
+}
+
+func jsonArray(list any) string {
+	text, _ := json.Marshal(list) // lists of numbers and texts always encode
+	return string(text)
 }

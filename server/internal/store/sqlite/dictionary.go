@@ -4,33 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"sync"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
-)
-
-// nameKind is the kind of a name, as stored in names.kind.
-type nameKind int64
-
-const (
-	appName nameKind = iota + 1
-	sessionName
-	typeName
-	toolName
-)
-
-type nameKey struct {
-	kind nameKind
-	text string
-}
-
-// Limits of FilterOptions: session IDs, and names of any other kind.
-const (
-	maxListedSessions = 300
-	maxListedNames    = 1000
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // maxCachedNames bounds the cache: new session IDs never stop coming. A full cache is
@@ -41,15 +18,15 @@ const maxCachedNames = 20_000
 // Only the writer adds to ids: an ID found by a reader may have been pruned since.
 type dictionary struct {
 	mu    sync.RWMutex
-	ids   map[nameKey]int64
+	ids   map[tables.Name]int64
 	texts map[int64]string
 }
 
 func newDictionary() *dictionary {
-	return &dictionary{ids: map[nameKey]int64{}, texts: map[int64]string{}}
+	return &dictionary{ids: map[tables.Name]int64{}, texts: map[int64]string{}}
 }
 
-func (d *dictionary) id(key nameKey) (int64, bool) {
+func (d *dictionary) id(key tables.Name) (int64, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	id, ok := d.ids[key]
@@ -63,14 +40,14 @@ func (d *dictionary) text(id int64) (string, bool) {
 	return text, ok
 }
 
-func (d *dictionary) add(key nameKey, id int64) {
+func (d *dictionary) add(key tables.Name, id int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.ids) >= maxCachedNames {
 		clear(d.ids)
 	}
 	d.ids[key] = id
-	d.addTextLocked(id, key.text)
+	d.addTextLocked(id, key.Text)
 }
 
 func (d *dictionary) addText(id int64, text string) {
@@ -96,11 +73,11 @@ func (d *dictionary) clear() {
 }
 
 // ensureNameID returns the ID of a name and inserts a new name. The empty name has ID 0.
-func (t *tx) ensureNameID(k nameKind, text string) (int64, error) {
+func (t *tx) ensureNameID(k tables.NameKind, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	key := nameKey{k, text}
+	key := tables.Name{Kind: k, Text: text}
 	if id, ok := t.w.dictionary.id(key); ok {
 		return id, nil
 	}
@@ -126,9 +103,9 @@ type nameIDs struct{ app, session, typ, tool int64 }
 func (t *tx) ensureNameIDs(e *store.Event) (ids nameIDs, err error) {
 	for _, n := range []struct {
 		dest *int64
-		kind nameKind
+		kind tables.NameKind
 		text string
-	}{{&ids.app, appName, e.App}, {&ids.session, sessionName, e.Session}, {&ids.typ, typeName, e.Type}, {&ids.tool, toolName, e.Tool}} {
+	}{{&ids.app, tables.AppName, e.App}, {&ids.session, tables.SessionName, e.Session}, {&ids.typ, tables.TypeName, e.Type}, {&ids.tool, tables.ToolName, e.Tool}} {
 		if *n.dest, err = t.ensureNameID(n.kind, n.text); err != nil {
 			return ids, err
 		}
@@ -136,14 +113,17 @@ func (t *tx) ensureNameIDs(e *store.Event) (ids nameIDs, err error) {
 	return ids, nil
 }
 
-// findNameID returns the ID of a name, and false if no event has that name.
-func (s *engine) findNameID(ctx context.Context, k nameKind, text string) (int64, bool, error) {
-	if id, ok := s.dictionary.id(nameKey{k, text}); ok {
-		return id, true, nil
+// number returns the number of a name, or one that no event has. The empty name has the number 0.
+func (d *dictionary) number(ctx context.Context, from *statements, n tables.Name) (int64, error) {
+	if n.Text == "" {
+		return 0, nil
 	}
-	var id int64
-	err := s.readers.getByKey(ctx, []any{&id}, queryNameID, k, text)
-	return id, err == nil, ignoreNoRows(err)
+	if id, ok := d.id(n); ok {
+		return id, nil
+	}
+	id := int64(-1)
+	err := from.getByKey(ctx, []any{&id}, queryNameID, n.Kind, n.Text)
+	return id, ignoreNoRows(err)
 }
 
 const (
@@ -152,7 +132,7 @@ const (
 )
 
 // nameText returns the name with the given ID; empty if it was pruned.
-func (d *dictionary) nameText(ctx context.Context, from *statements, k nameKind, id int64) (string, error) {
+func (d *dictionary) nameText(ctx context.Context, from *statements, k tables.NameKind, id int64) (string, error) {
 	if id == 0 {
 		return "", nil
 	}
@@ -165,33 +145,4 @@ func (d *dictionary) nameText(ctx context.Context, from *statements, k nameKind,
 		d.addText(id, text)
 	}
 	return text, ignoreNoRows(err) // pruned since the event was read
-}
-
-func (s *engine) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
-	var o schema.FilterOptions
-	for _, list := range []struct {
-		dest *[]string
-		kind nameKind
-	}{{&o.SourceApps, appName}, {&o.HookEventTypes, typeName}, {&o.ToolNames, toolName}, {&o.SessionIDs, sessionName}} {
-		query, limit := queryNamesInOrder, maxListedNames
-		if list.kind == sessionName {
-			query, limit = queryNamesNewest, maxListedSessions
-		}
-		var err error
-		if *list.dest, err = s.listNames(ctx, query, list.kind, limit); err != nil {
-			return schema.FilterOptions{}, err
-		}
-	}
-	o.SourceApps = slices.DeleteFunc(o.SourceApps, kit.IsTestApp)
-	return o, nil
-}
-
-const (
-	queryNamesInOrder = `SELECT name FROM names WHERE kind = ? ORDER BY name LIMIT ?`
-	queryNamesNewest  = `SELECT name FROM names WHERE kind = ? ORDER BY id DESC LIMIT ?`
-)
-
-func (s *engine) listNames(ctx context.Context, query string, k nameKind, limit int) ([]string, error) {
-	rows, err := s.readers.query(ctx, query, k, limit)
-	return scanTexts(rows, err)
 }

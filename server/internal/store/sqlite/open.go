@@ -60,21 +60,10 @@ type engine struct {
 	readers     readers
 	writer      *writer
 	dictionary  *dictionary
-	pending     kit.PendingQuestions[int64]
 	diskSpace   *diskSpace
 	health      *health
 	files       *openFiles
 	inspectedAt atomic.Int64 // Unix nanoseconds, see inspect
-	head        atomic.Int64
-	pruned      atomic.Int64
-	pruning     atomic.Int32 // runs of Prune in progress
-	events      atomic.Int64 // number of stored events
-	tail        kit.LogTail
-	decided     atomic.Int64 // number of decided questions
-	texts       kit.SessionTexts
-	projected   kit.LagMeter // of the projector
-	indexed     kit.LagMeter // of the indexer, in full blocks
-	indexerWake feed.Wakeup  // wakes the indexer when it has work
 	log         *slog.Logger
 	close       func() error
 }
@@ -121,6 +110,8 @@ func Open(ctx context.Context, cfg Config) (store.Store, error) {
 	return s, nil
 }
 
+const pruneBudget = 2 * time.Millisecond
+
 func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
@@ -131,10 +122,10 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	}
 	s := &engine{
 		singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock,
-		dictionary: newDictionary(), texts: kit.SessionTexts{Limit: kit.MaxSessionTexts},
-		health: newHealth(cfg.Clock, cfg.Log), indexerWake: feed.NewWakeup(), log: cfg.Log,
+		dictionary: newDictionary(),
+		health:     newHealth(cfg.Clock, cfg.Log), log: cfg.Log,
 	}
-	s.Engine = tableEngine{s}
+	s.Engine, s.State = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget)
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
@@ -169,7 +160,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	if s.readers.db, err = connect(ctx, s.file, cfg.Synchronous, true); err != nil {
 		return err
 	}
-	s.readers.statements.db = s.readers.db
+	s.readers.statements.db, s.readers.statements.names = s.readers.db, s.dictionary
 	if err := s.files.openWAL(); err != nil {
 		return fmt.Errorf("open the write-ahead log: %w", err)
 	}
@@ -238,12 +229,12 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	if err := s.beginEpoch(ctx, w, counters.head); err != nil {
 		return err
 	}
-	s.head.Store(counters.head)
-	s.pruned.Store(counters.pruned)
-	s.projected.Grow(counters.head, time.Now())
-	s.indexed.Grow(kit.LastFullBlock(counters.head), time.Now())
-	s.events.Store(counters.events)
-	s.decided.Store(counters.decided)
+	s.State.Head.Store(counters.head)
+	s.State.Pruned.Store(counters.pruned)
+	s.State.Projected.Grow(counters.head, time.Now())
+	s.State.Indexed.Grow(kit.LastFullBlock(counters.head), time.Now())
+	s.State.Events.Store(counters.events)
+	s.State.Decided.Store(counters.decided)
 	return s.openIdentity(ctx, w)
 }
 
@@ -298,26 +289,26 @@ func (s *engine) beginEpoch(ctx context.Context, w *writer, head int64) error {
 	return s.LoadEpochs(w.read(ctx))
 }
 
-const queryPendingQuestions = `SELECT seq, app, session, deadline, held_until, next_at, lifeline, coalesce(json_extract(CAST(status AS TEXT), '$.waiter'), ''), addressed,
-		coalesce(same, ''), same_as, joined
-	FROM questions INDEXED BY questions_by_inbox WHERE inbox = 'pending' ORDER BY seq`
+const queryPendingQuestions = `SELECT q.seq, coalesce(a.name, ''), coalesce(s.name, ''), q.deadline, q.held_until, q.next_at, q.lifeline,
+		coalesce(json_extract(CAST(q.status AS TEXT), '$.waiter'), ''), q.addressed, coalesce(q.same, ''), q.same_as, q.joined
+	FROM questions q INDEXED BY questions_by_inbox
+	LEFT JOIN names a ON a.kind = 1 AND a.id = q.app LEFT JOIN names s ON s.kind = 2 AND s.id = q.session
+	WHERE q.inbox = 'pending' ORDER BY q.seq`
 
 func (s *engine) loadPending(ctx context.Context, w *writer) error {
 	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)
-	stored, err := collect(rows, err, func(rows *sql.Rows, u *kit.PendingUpdate[int64]) error {
+	stored, err := collect(rows, err, func(rows *sql.Rows, u *kit.PendingUpdate[string]) error {
 		q := &u.Row
 		return rows.Scan(&u.ID, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt,
 			&q.Lifeline, &q.Waiter, &q.IsAddressed, &q.Same, &q.SameAs, &q.Joined)
 	})
-	s.pending.Load(stored)
+	s.State.Pending.Load(stored)
 	return err
 }
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
 
 func (s *engine) Schema() int64 { return s.schema }
-
-func (s *engine) Head() int64 { return s.head.Load() }
 
 // inspectInterval is the maximum age of an inspection when something is written.
 const inspectInterval = 250 * time.Millisecond
@@ -356,8 +347,6 @@ func (s *engine) Wait(ctx context.Context) error {
 	}
 	return nil
 }
-
-func (s *engine) Pruned() int64 { return s.pruned.Load() }
 
 func (s *engine) Close() error { return s.close() }
 

@@ -70,12 +70,12 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 }
 
 func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, timeOf := range []func(*kit.PendingQuestion[int64]) int64{
-		func(q *kit.PendingQuestion[int64]) int64 { return q.HeldUntil },
-		func(q *kit.PendingQuestion[int64]) int64 { return q.Deadline },
-		func(q *kit.PendingQuestion[int64]) int64 { return q.TimerAt },
+	for _, timeOf := range []func(*kit.PendingQuestion[string]) int64{
+		func(q *kit.PendingQuestion[string]) int64 { return q.HeldUntil },
+		func(q *kit.PendingQuestion[string]) int64 { return q.Deadline },
+		func(q *kit.PendingQuestion[string]) int64 { return q.TimerAt },
 	} {
-		found, at := s.pending.Due(now, n, timeOf)
+		found, at := s.State.Pending.Due(now, n, timeOf)
 		due = append(due, found...)
 		if next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at
@@ -85,20 +85,12 @@ func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 }
 
 func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool { return q.HeldUntil > 0 }), ctx.Err()
+	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
 }
 
 func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	appID, ok, err := s.findNameID(ctx, appName, app)
-	if err != nil || !ok {
-		return nil, err
-	}
-	sessionID, ok, err := s.findNameID(ctx, sessionName, session)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return s.pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[int64]) bool {
-		return q.Session == sessionID && q.App == appID
+	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
+		return q.Session == session && q.App == app
 	}), ctx.Err()
 }
 
@@ -111,7 +103,7 @@ func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int)
 }
 
 func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := s.pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[int64]) bool {
+	ids := s.State.Pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
 		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()

@@ -27,9 +27,12 @@ func TestPrune_RemovesBySize(t *testing.T) {
 	done, err := b.Prune(ctx, store.RetentionPolicy{MaxBytes: limit, Batch: 50})
 	require.NoError(t, err)
 	require.Greater(t, done.Events, int64(400))
-	over, err := b.exceedsSize(ctx, limit)
-	require.NoError(t, err)
-	require.False(t, over)
+	var size int64
+	require.NoError(t, b.writer.do(ctx, &op{run: func(tx *tx) (err error) {
+		size, err = tx.Size()
+		return err
+	}}))
+	require.LessOrEqual(t, size, limit)
 	left, err := b.Find(ctx, store.Filter{Limit: 1000})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, left[0].ID, "the question stays")

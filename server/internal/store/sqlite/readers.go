@@ -12,9 +12,13 @@ type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	}
+	names *dictionary
 	mu    sync.RWMutex
-	cache map[string]*sql.Stmt // by SQL text, for constant statements; guarded by mu
+	cache map[string]*sql.Stmt // by SQL text; guarded by mu
 }
+
+// maxStatements bounds the cache, because filters have statements of their own.
+const maxStatements = 1000
 
 // readers is the pool of read-only connections.
 type readers struct {
@@ -22,45 +26,76 @@ type readers struct {
 	db *sql.DB
 }
 
-func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+// prepare returns a statement, and a function to call after its start.
+func (s *statements) prepare(ctx context.Context, query string) (_ *sql.Stmt, started func(), _ error) {
 	s.mu.RLock()
 	stmt, ok := s.cache[query]
 	s.mu.RUnlock()
 	if ok {
-		return stmt, nil
+		return stmt, func() {}, nil
 	}
 	stmt, err := s.db.PrepareContext(ctx, translate(query))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first, ok := s.cache[query]; ok {
 		_ = stmt.Close()
-		return first, nil
+		return first, func() {}, nil
 	}
 	if s.cache == nil {
 		s.cache = map[string]*sql.Stmt{}
 	}
+	if len(s.cache) >= maxStatements {
+		return stmt, func() { _ = stmt.Close() }, nil // rows keep it until they are closed
+	}
 	s.cache[query] = stmt
-	return stmt, nil
+	return stmt, func() {}, nil
 }
 
 func (s *statements) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.prepare(ctx, query)
+	args, err := s.translateArgs(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	return stmt.QueryContext(ctx, translateArgs(args)...)
+	stmt, started, err := s.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer started()
+	return stmt.QueryContext(ctx, args...)
+}
+
+func (s *statements) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	args, err := s.translateArgs(ctx, args)
+	if err != nil {
+		return 0, err
+	}
+	stmt, started, err := s.prepare(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	defer started()
+	r, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
 }
 
 // get reads one row. It returns sql.ErrNoRows if there is none.
 func (s *statements) get(ctx context.Context, into []any, query string, args ...any) error {
-	stmt, err := s.prepare(ctx, query)
+	args, err := s.translateArgs(ctx, args)
 	if err != nil {
 		return err
 	}
-	return stmt.QueryRowContext(ctx, translateArgs(args)...).Scan(into...)
+	stmt, started, err := s.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer started()
+	return stmt.QueryRowContext(ctx, args...).Scan(into...)
 }
 
 // getByKey is get for a statement that reads by key, which can't be interrupted: a context that

@@ -13,7 +13,7 @@ import (
 // buildIndex indexes all full blocks.
 func buildIndex(t testing.TB, s *engine) {
 	t.Helper()
-	x := s.newIndexer()
+	x := s.NewIndexer()
 	for more := true; more; {
 		var err error
 		more, err = x.BuildNext(context.Background())

@@ -1,13 +1,6 @@
 package sqlite
 
-import "github.com/hookback/hookback/server/internal/store/kit"
-
-// An index per column would do the same as the name segments at three times the cost: it
-// dirties a page per value and commit, the zone map a row per value and segment.
-const (
-	nameSegmentBits = kit.NameSegmentBits
-	nameSegmentSize = kit.NameSegmentSize
-)
+import "github.com/hookback/hookback/server/internal/store/tables"
 
 // segmentNames caches the names that the table already lists for the newest segment.
 type segmentNames struct {
@@ -24,17 +17,19 @@ func (m *segmentNames) clear() {
 }
 
 // recordNames records in the zone map that the event seq has the names.
+// An index per column would do the same as the name segments at three times the cost: it
+// dirties a page per value and commit, the zone map a row per value and segment.
 func (t *tx) recordNames(seq int64, ids nameIDs) error {
 	names := &t.w.segmentNames
-	if segment := seq >> nameSegmentBits; segment != names.segment {
+	if segment := seq >> tables.NameSegmentBits; segment != names.segment {
 		names.clear()
 		names.segment = segment
 	}
-	for _, id := range [...]int64{ids.app, ids.session, ids.typ, ids.tool} {
+	for i, id := range [...]int64{ids.app, ids.session, ids.typ, ids.tool} {
 		if id == 0 || names.names[id] {
 			continue
 		}
-		_, err := t.exec(`INSERT INTO zones (name, zone) VALUES (?, ?) ON CONFLICT DO NOTHING`, id, names.segment)
+		_, err := t.exec(`INSERT INTO zones (kind, name, zone) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, i+1, id, names.segment)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	b.AppendMany(t, 6*nameSegmentSize, func(i int) *store.EventDraft {
+	b.AppendMany(t, 6*tables.NameSegmentSize, func(i int) *store.EventDraft {
 		if i == 700 || i == 1800 {
 			return conformance.NewDraft("Rare One", "s", "Stop", "")
 		}
@@ -33,9 +33,8 @@ func TestSearch_SkipsSegmentsWithoutName(t *testing.T) {
 		"agent:nobody":                nil,
 		"session:s type:stop agent:*": {{From: 1536, To: 2047}, {From: 512, To: 1023}},
 	} {
-		run := &searchRun{store: b.engine, SearchRun: kit.NewSearchRun(store.Search{Filter: conformance.MustParse(t, text)})}
-		run.questionsOnly = run.Filter.QuestionsOnly()
-		require.NoError(t, run.setBounds(t.Context()))
+		run, err := b.NewSearch(t.Context(), store.Search{Filter: conformance.MustParse(t, text)})
+		require.NoError(t, err)
 		var got []grams.Range
 		if from, to, ok := run.NextWindow(); ok {
 			candidates, err := run.Candidates(t.Context(), from, to)

@@ -23,7 +23,7 @@ func TestSessions_SearchMatchesScan(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	const rounds, perRound, ids = 60, 8, 40
 	b.AppendMany(t, rounds*perRound, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
-	b.texts.Limit = 15
+	b.State.Texts.Limit = 15
 	current := map[schema.EventID]store.SessionRow{} // by first event
 	word := func() string { return []string{"alpha", "beta", "gamma", "delta"}[rnd.IntN(4)] }
 	for round := range int64(rounds) {

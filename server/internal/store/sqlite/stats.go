@@ -15,11 +15,11 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.writer.probe()
 	out := store.Stats{
 		DatabaseBytes: fileSize(s.file), JournalBytes: fileSize(s.file + "-wal"),
-		Pending: s.pending.Len(), Events: s.events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
+		Pending: s.State.Pending.Len(), Events: s.State.Events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
 		RefusedFull: s.diskSpace.refused.Load(), RefusedFault: s.health.refused.Load(),
 	}
 	now := time.Now()
-	out.Projections, out.SearchIndex = s.projected.Lag(now), s.indexed.Lag(now)
+	out.Projections, out.SearchIndex = s.State.Projected.Lag(now), s.State.Indexed.Lag(now)
 	if f := s.health.current(); f != nil {
 		out.Fault = f.detail
 	}

@@ -67,9 +67,12 @@ func testConfig(t testing.TB) Config {
 // testStore is a store of this engine with its fake clock and the rows that it published.
 type testStore struct {
 	*engine
-	*conformance.Harness
+	harness
 	cfg Config
 }
+
+// harness is embedded one level below, so that the methods of the engine hide those of its Store.
+type harness struct{ *conformance.Harness }
 
 func newTestStore(t testing.TB, change ...func(*Config)) *testStore {
 	t.Helper()
@@ -77,7 +80,7 @@ func newTestStore(t testing.TB, change ...func(*Config)) *testStore {
 	for _, c := range change {
 		c(&b.cfg)
 	}
-	b.Harness = conformance.NewHarness(t, b.openDatabase)
+	b.harness.Harness = conformance.NewHarness(t, b.openDatabase)
 	b.cfg.Clock = b.Clock.Now
 	return b
 }

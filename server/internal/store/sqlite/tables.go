@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -22,6 +24,40 @@ func (e tableEngine) Read(ctx context.Context, each func(tables.Rows) error, que
 
 func (e tableEngine) ReadOne(ctx context.Context, into []any, query string, args ...any) (bool, error) {
 	return isFound(e.readers.getByKey(ctx, into, query, args...))
+}
+
+func (e tableEngine) WriteJoined(ctx context.Context, until <-chan struct{}, run func(*tables.Work) error) error {
+	o := &op{needsSavepoint: true, run: func(t *tx) error { return run(t.Work) }}
+	if until == nil {
+		return e.writer.do(ctx, o)
+	}
+	return e.writer.join(ctx, o, until)
+}
+
+func (e tableEngine) Queued() int { return len(e.writer.queue) }
+
+func (e tableEngine) NameColumn(number *int64, _ *string) any { return number }
+
+func (e tableEngine) NameText(ctx context.Context, kind tables.NameKind, number int64, _ string) (string, error) {
+	return e.dictionary.nameText(ctx, &e.readers.statements, kind, number)
+}
+
+// Question implements store.Questions. The only hub owns all of them.
+func (s *engine) Question(ctx context.Context, id schema.EventID) (*store.Question, error) {
+	q, err := s.Tables.Question(ctx, id)
+	if err == nil {
+		q.Owner = s.Self()
+	}
+	return q, err
+}
+
+// writerNames implements tables.Names in a transaction.
+type writerNames struct{ *writer }
+
+func (w writerNames) NameColumn(number *int64, _ *string) any { return number }
+
+func (w writerNames) NameText(ctx context.Context, kind tables.NameKind, number int64, _ string) (string, error) {
+	return w.dictionary.nameText(ctx, &w.statements, kind, number)
 }
 
 func isFound(err error) (bool, error) { return err == nil, ignoreNoRows(err) }
@@ -72,6 +108,55 @@ func (w *writer) read(ctx context.Context) tables.Query {
 
 // Head implements tables.Tx.
 func (t *tx) Head() int64 { return t.counters.head }
+
+// Pruned implements tables.Tx.
+func (t *tx) Pruned() int64 { return t.counters.pruned }
+
+// Removed implements tables.Tx.
+func (t *tx) Removed(r tables.Removal) {
+	t.counters.events -= r.Events
+	t.counters.deleted += r.Events
+	t.counters.decided -= r.Decided
+	t.counters.pruned = max(t.counters.pruned, r.UpTo)
+}
+
+// DeleteChanges implements tables.Tx. It follows the changes of a question from the newest to the oldest,
+// because an index for that would cost a page with every change.
+func (t *tx) DeleteChanges(questions []int64) (n, last int64, err error) {
+	for _, question := range questions {
+		var seq int64
+		if err := t.get([]any{&seq}, `SELECT last_change FROM questions WHERE seq = ?`, question); err != nil {
+			return 0, 0, err
+		}
+		for last = max(last, seq); seq > 0; n++ {
+			change := seq
+			if err := t.get([]any{&seq}, `SELECT previous FROM changes WHERE seq = ?`, change); err != nil {
+				return 0, 0, err
+			}
+			if _, err := t.exec(`DELETE FROM changes WHERE seq = ?`, change); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	return n, last, nil
+}
+
+// Size implements tables.Tx. It does not count free pages.
+func (t *tx) Size() (int64, error) {
+	var pages, free, size int64
+	for _, p := range []struct {
+		dest  *int64
+		query string
+	}{{&pages, `PRAGMA page_count`}, {&free, `PRAGMA freelist_count`}, {&size, `PRAGMA page_size`}} {
+		if err := t.get([]any{p.dest}, p.query); err != nil {
+			return 0, err
+		}
+	}
+	return (pages - free) * size, nil
+}
+
+// ForgetNames implements tables.Tx.
+func (t *tx) ForgetNames() { t.clearCaches() }
 
 // Now implements tables.Tx.
 func (t *tx) Now() time.Time { return t.now }

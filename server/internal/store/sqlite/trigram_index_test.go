@@ -14,7 +14,6 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -52,11 +51,10 @@ func TestTrigramIndex_NamesCandidateSegments(t *testing.T) {
 		"ne":                      {{From: 1, To: 3072}},
 		"needle agent:app app":    {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
 		"needle -command:*needle": {tail, saturated, {From: 1472, To: 1535}, {From: 640, To: 703}},
-		"risk:nowhere":            {{From: 1, To: 3072}}, // scans the questions, and there are none
+		"risk:nowhere":            nil, // there are no questions and no rated calls
 	} {
-		run := &searchRun{store: b.engine, SearchRun: kit.NewSearchRun(store.Search{Filter: conformance.MustParse(t, text)})}
-		run.questionsOnly, run.trigrams = run.Filter.QuestionsOnly(), grams.Required(run.Filter.RequiredLiterals())
-		require.NoError(t, run.setBounds(t.Context()))
+		run, err := b.NewSearch(t.Context(), store.Search{Filter: conformance.MustParse(t, text)})
+		require.NoError(t, err)
 		from, to, _ := run.NextWindow()
 		candidates, err := run.Candidates(t.Context(), from, to)
 		require.NoError(t, err)
@@ -129,12 +127,12 @@ func TestTrigramIndex_DiscardsBlockOfPrunedEvents(t *testing.T) {
 		d.ReceivedAt = conformance.ClockStart.Add(time.Duration(i) * time.Second)
 		return d
 	})
-	events, err := b.newIndexer().ReadBlock(t.Context(), 0)
+	events, err := b.NewIndexer().ReadBlock(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, grams.BlockSize-1, events)
 	_, err = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(10 * time.Second)})
 	require.NoError(t, err)
-	require.NoError(t, index{b.engine}.WriteBlock(t.Context(), 0, events, new(grams.Builder)))
+	require.NoError(t, b.NewIndexer().WriteBlock(t.Context(), 0, events, new(grams.Builder)))
 	require.Zero(t, b.countBlocks(t))
 	buildIndex(t, b.engine)
 	require.Equal(t, 1, b.countBlocks(t))
@@ -150,7 +148,7 @@ func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 	b.execSQL(t, `UPDATE search_grams SET grams = x''`)
 	all, _ := b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "command:*test*")})
 	require.Len(t, all, 2*grams.BlockSize)
-	require.NoError(t, index{b.engine}.MarkStale(t.Context()))
+	require.NoError(t, b.MarkStale(t.Context()))
 	buildIndex(t, b.engine)
 	var made string
 	require.NoError(t, b.readers.get(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
@@ -201,7 +199,7 @@ func TestIndexer_SurvivesWriteErrors(t *testing.T) {
 	b := newTestStore(t)
 	b.AppendMany(t, grams.BlockSize, func(int) *store.EventDraft { return conformance.NewDraft("app", "s", "Stop", "") })
 	b.execSQL(t, `CREATE TRIGGER no BEFORE INSERT ON search_grams BEGIN SELECT RAISE(ABORT, 'no'); END`)
-	more, err := b.newIndexer().BuildNext(t.Context())
+	more, err := b.NewIndexer().BuildNext(t.Context())
 	require.ErrorContains(t, err, "no")
 	require.False(t, more)
 	stop := b.StartIndexer(t)

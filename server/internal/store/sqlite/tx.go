@@ -18,11 +18,12 @@ import (
 // tx is the transaction of one group commit.
 type tx struct {
 	*tables.Work
+	tables.Names
 	w        *writer
 	counters counters
 	now      time.Time      // the same for all ops of the group
 	rows     []store.LogRow // to publish after the commit
-	pending  []kit.PendingUpdate[int64]
+	pending  []kit.PendingUpdate[string]
 	// committed are the functions to run after the commit.
 	committed []func()
 }
@@ -123,7 +124,7 @@ func (t *tx) writePage() error {
 }
 
 // pendingQuestion returns the facts about a pending question as of this transaction.
-func (t *tx) pendingQuestion(id schema.EventID) (kit.PendingQuestion[int64], bool) {
+func (t *tx) pendingQuestion(id schema.EventID) (kit.PendingQuestion[string], bool) {
 	return t.groups().Pending.Get(id)
 }
 
@@ -137,15 +138,7 @@ func (t *tx) nextSeq() int64 {
 // transaction open, where a later commit could include it.
 
 func (t *tx) exec(query string, args ...any) (int64, error) {
-	stmt, err := t.w.statements.prepare(context.Background(), query)
-	if err != nil {
-		return 0, err
-	}
-	r, err := stmt.ExecContext(context.Background(), translateArgs(args)...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
+	return t.w.statements.exec(context.Background(), query, args...)
 }
 
 func (t *tx) query(query string, args ...any) (*sql.Rows, error) {

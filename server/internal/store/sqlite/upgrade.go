@@ -15,6 +15,7 @@ var changedColumns = map[string]map[string]string{
 		"created_by": `coalesce(json_extract(CAST(rule AS TEXT), '$.createdBy'), '')`,
 		"scope":      `coalesce(json_extract(CAST(rule AS TEXT), '$.scope'), '')`,
 	},
+	"zones":        {"kind": `coalesce((SELECT kind FROM names n WHERE n.kind IN (1, 2, 3, 4) AND n.id = old_zones.name), 0)`},
 	"search_grams": {"place": `place & ((1 << 48) - 1)`}, // the bits above were the stream
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/grams"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -84,7 +83,7 @@ func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 		return nil, err
 	}
 	return &writer{
-		conn: conn, statements: statements{db: conn}, dictionary: s.dictionary, diskSpace: s.diskSpace, health: s.health, clock: cfg.Clock, log: cfg.Log,
+		conn: conn, statements: statements{db: conn, names: s.dictionary}, dictionary: s.dictionary, diskSpace: s.diskSpace, health: s.health, clock: cfg.Clock, log: cfg.Log,
 		commits: cfg.Commits, store: s, segmentNames: newSegmentNames(),
 		queue: make(chan *op, queueLimit), joining: make(chan *op, joinLimit), done: make(chan struct{}),
 	}, nil
@@ -301,7 +300,7 @@ func (w *writer) failDroppable(group []*op) []*op {
 // attempt commits and publishes the group, or changes nothing. It calls more after all
 // ops have run, until more adds nothing, and returns the extended group.
 func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
-	t := &tx{w: w, counters: w.counters, now: w.clock()}
+	t := &tx{w: w, Names: writerNames{w}, counters: w.counters, now: w.clock()}
 	t.Work = w.store.Begin(t)
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return group, err
@@ -333,18 +332,16 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if written {
 		w.stored = t.counters
 	}
-	w.store.pending.Commit(t.pending)
+	w.store.State.Pending.Commit(t.pending)
 	for _, f := range t.committed {
 		f()
 	}
-	w.store.events.Store(t.counters.events)
-	w.store.decided.Store(t.counters.decided)
-	w.store.pruned.Store(t.counters.pruned)
-	if before := w.store.head.Swap(t.counters.head); before>>grams.BlockBits != t.counters.head>>grams.BlockBits {
-		w.store.notifyIndexer()
-	}
-	w.store.tail.Append(t.rows, t.counters.pruned)
-	w.store.measureGrowth(t.rows)
+	w.store.State.Events.Store(t.counters.events)
+	w.store.State.Decided.Store(t.counters.decided)
+	w.store.State.Pruned.Store(t.counters.pruned)
+	w.store.State.Head.Store(t.counters.head)
+	w.store.State.Tail.Append(t.rows, t.counters.pruned)
+	w.store.MeasureGrowth(t.rows)
 	if w.publish != nil && len(t.rows) > 0 {
 		w.publish(t.rows)
 	}

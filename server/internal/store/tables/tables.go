@@ -34,6 +34,24 @@ type Tx interface {
 	Chain() *Chain
 	// AfterCommit runs f when the transaction is committed, on the writer's goroutine.
 	AfterCommit(f func())
+	// Pruned is the highest sequence number that retention removed.
+	Pruned() int64
+	// Removed counts what retention removed.
+	Removed(r Removal)
+	// DeleteChanges removes the changes of questions. last is the highest sequence number of them.
+	DeleteChanges(questions []int64) (n, last int64, err error)
+	// Size returns the size of the stored data in bytes, which RetentionPolicy.MaxBytes limits.
+	Size() (int64, error)
+	// ForgetNames drops names from memory that may have been removed.
+	ForgetNames()
+	Names
+}
+
+// Removal is what retention removed.
+type Removal struct {
+	Events, Bytes int64 // number and size of events
+	Decided       int64 // number of decided questions
+	UpTo          int64 // highest sequence number
 }
 
 // Guard names what a statement of ExecOne requires.
@@ -81,13 +99,16 @@ type Rows interface {
 
 // Engine runs statements and transactions.
 type Engine interface {
-	// Head is the last sequence number that is committed.
-	Head() int64
 	Write(ctx context.Context, kind Change, run func(*Work) error) error
 	// Read calls each for every row.
 	Read(ctx context.Context, each func(Rows) error, query string, args ...any) error
 	// ReadOne reads one row, by its key or of few. It does not end with ctx.
 	ReadOne(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
+	// WriteJoined is Write that may wait for the commit of another write, until a channel is closed; nil: it doesn't.
+	WriteJoined(ctx context.Context, until <-chan struct{}, run func(*Work) error) error
+	// Queued is the number of writes that wait.
+	Queued() int
+	Names
 }
 
 // Query calls each for every row of a query, on the connection that writes.
@@ -97,8 +118,9 @@ type Query func(each func(Rows) error, query string, args ...any) error
 // that of the last commit: the functions of AfterCommit change it. An engine sets ID and Key when it opens.
 type Tables struct {
 	Engine
-	ID  string        // of the hub
-	Key *identity.Key // of the hub
+	State *State
+	ID    string        // of the hub
+	Key   *identity.Key // of the hub
 
 	epochs  atomic.Pointer[[]epoch] // the current one is the last
 	freezes activeFreezes

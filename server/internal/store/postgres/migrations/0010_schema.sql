@@ -46,11 +46,11 @@ INSERT INTO streams DEFAULT VALUES;
 CREATE TABLE names (
     kind  smallint NOT NULL, -- 1 source_app, 2 session_id, 3 hook_event_type, 4 tool_name
     name  text     COLLATE "C" NOT NULL,
-    first bigint   NOT NULL, -- the event that brought it
+    id    bigint   NOT NULL, -- the event that brought it
     PRIMARY KEY (kind, name)
 );
 
-CREATE INDEX names_by_first ON names (kind, first);
+CREATE INDEX names_by_id ON names (kind, id);
 
 -- The log's events. Rows never change: the state of a question is in questions.
 CREATE TABLE events (
@@ -703,10 +703,8 @@ CREATE INDEX search_blocks_stale ON search_blocks (block) WHERE made = '';
 
 -- The trigrams of a block, in slices by the first 6 bits of the hash.
 CREATE TABLE search_grams (
-    block bigint   NOT NULL, -- search_blocks.block
-    slice smallint NOT NULL,
-    grams bytea    NOT NULL, -- the other 14 bits in ascending order, each as the delta to its predecessor (varint) and a bit mask of segments (2 bytes)
-    PRIMARY KEY (block, slice)
+    place bigint PRIMARY KEY, -- search_blocks.block << 6 | first 6 bits
+    grams bytea  NOT NULL -- the other 14 bits in ascending order, each as the delta to its predecessor (varint) and a bit mask of segments (2 bytes)
 );
 
 ALTER TABLE search_grams ALTER COLUMN grams SET STORAGE EXTERNAL; -- not compressed: a search reads many

@@ -63,9 +63,10 @@ CREATE UNIQUE INDEX events_by_key ON events (key) WHERE key IS NOT NULL;
 -- Zone map: the segments of the log that contain a name. Zone n is the range from n*512
 -- to n*512+511. A filter by a rare name skips the rest of the log.
 CREATE TABLE zones (
+    kind INTEGER NOT NULL, -- names.kind
     name INTEGER NOT NULL, -- names.id
     zone INTEGER NOT NULL,
-    PRIMARY KEY (name, zone)
+    PRIMARY KEY (kind, name, zone)
 ) WITHOUT ROWID, STRICT;
 
 -- The first event of each quarter-hour. No event was received after previous and before received_at.
@@ -103,6 +104,8 @@ CREATE TABLE questions (
     joined       INTEGER NOT NULL DEFAULT 0, -- the leader's revision from which it is counted
     protocol     INTEGER NOT NULL, -- 2: the listener acknowledges
     has_nonce    INTEGER NOT NULL,
+    owner        TEXT    NOT NULL DEFAULT '', -- of the engine with several hubs, like machine
+    machine      TEXT    NOT NULL DEFAULT '',
     url          TEXT    NOT NULL, -- secret; empty: the agent pulls
     listener_key TEXT    NOT NULL, -- secret
     requester    TEXT    NOT NULL, -- authenticated name of the requester; empty: unknown
@@ -525,7 +528,7 @@ CREATE INDEX sessions_by_active ON sessions (active);
 CREATE INDEX sessions_by_app ON sessions (app, active);
 -- The next two have no newest event and no last activity, which change all the time. The first one finds
 -- a session by its ID alone, because telemetry has no application.
-CREATE INDEX sessions_by_id ON sessions (session);
+CREATE INDEX sessions_by_id ON sessions (session, first);
 CREATE INDEX sessions_by_person ON sessions (person) WHERE person <> '';
 CREATE INDEX sessions_imported ON sessions (active) WHERE imported;
 

@@ -1,0 +1,236 @@
+package tables
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/inbox"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+// InsertAwaiting stores the people that a question waits for. A question that everyone may
+// answer has no rows: see kit.PendingQuestion.IsAddressed.
+func (w *Work) InsertAwaiting(id schema.EventID, app string, people []string) error {
+	for _, person := range people {
+		if err := w.Exec(`INSERT INTO awaiting (person, seq, app) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+			person, id, Name{AppName, app}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	queryInbox = `SELECT seq FROM questions
+		WHERE seq >= $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+	queryInboxStatus = `SELECT seq FROM questions /*!INDEXED BY questions_by_inbox*/
+		WHERE inbox = $1 AND seq >= $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`
+	queryInboxAgent = `SELECT seq FROM questions /*!INDEXED BY questions_by_agent*/
+		WHERE app = $1 AND inbox = $2 AND inbox <> 'pending' AND seq >= $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
+	queryInboxAwaiting = `SELECT seq FROM awaiting
+		WHERE person = $1 AND seq >= $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`
+	queryInboxAwaitingAgent = `SELECT seq FROM awaiting
+		WHERE person = $1 AND app = $2 AND seq >= $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
+
+	queryCountStatus = `SELECT count(*) FROM questions /*!INDEXED BY questions_by_inbox*/
+		WHERE inbox = $1 AND seq >= $2 AND seq < $3`
+	queryCountAgent = `SELECT count(*) FROM questions /*!INDEXED BY questions_by_agent*/
+		WHERE app = $1 AND inbox = $2 AND inbox <> 'pending' AND seq >= $3 AND seq < $4`
+	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE person = $1`
+
+	queryRequesters = `WITH RECURSIVE askers (app) AS (
+			SELECT min(app) FROM questions /*!INDEXED BY questions_by_agent*/ WHERE inbox <> 'pending'
+			UNION ALL
+			SELECT (SELECT min(q.app) FROM questions q /*!INDEXED BY questions_by_agent*/ WHERE q.inbox <> 'pending' AND q.app > askers.app)
+				FROM askers WHERE askers.app IS NOT NULL)
+		SELECT app FROM askers WHERE app IS NOT NULL`
+)
+
+var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
+	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq WHERE q.seq = ANY($1) ORDER BY q.seq DESC`
+
+// maxInboxBytes bounds the size of an inbox page.
+const maxInboxBytes = 4 << 20
+
+func (t *Tables) Inbox(ctx context.Context, f store.InboxFilter) (questions []*store.Event, more bool, err error) {
+	from, to, err := t.seqRange(ctx, seqFilter{before: f.Before, from: f.From, to: f.To})
+	if err != nil {
+		return nil, false, err
+	}
+	to++ // exclusive
+	apps := slices.Compact(slices.Sorted(slices.Values(f.Agents)))
+	ids := t.pendingInbox(f, apps, from, to)
+	for _, r := range inboxRanges(f, apps) {
+		found, err := collect(ctx, t, column[schema.EventID], r.query, append(r.args, from, to, f.Limit+1)...)
+		if err != nil {
+			return nil, false, err
+		}
+		ids = append(ids, found...)
+	}
+	slices.SortFunc(ids, func(a, b schema.EventID) int { return int(b - a) })
+	ids = slices.Compact(ids)
+	if more = len(ids) > f.Limit; more {
+		ids = ids[:f.Limit]
+	}
+	questions, full, err := t.readEventsUpTo(ctx, maxInboxBytes, queryInboxRows, ids)
+	return questions, more || full && len(questions) < len(ids), err
+}
+
+// pendingInbox returns the pending questions that f selects in [from, to), the newest first, without the ones
+// that inboxRanges finds: it has no range for questions that everyone may answer, nor for
+// the pending ones of an agent.
+func (t *Tables) pendingInbox(f store.InboxFilter, apps []string, from, to int64) []schema.EventID {
+	forEveryone := f.Everyone || f.Awaiting != ""
+	if f.Status != "" && f.Status != inbox.HitlPending || !forEveryone && len(f.Agents) == 0 {
+		return nil
+	}
+	ids := t.State.Pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
+		return !(forEveryone && q.IsAddressed) && int64(id) >= from &&
+			int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
+	})
+	slices.Reverse(ids)
+	return ids[:min(f.Limit+1, len(ids))]
+}
+
+// indexRange is a query for one index range of a filter. The filter's matches are the
+// union of its ranges and of pendingInbox.
+type indexRange struct {
+	query string
+	args  []any
+}
+
+// inboxRanges returns the index ranges of f, which do not include its times.
+func inboxRanges(f store.InboxFilter, apps []string) (ranges []indexRange) {
+	byAgent := len(f.Agents) > 0
+	if f.Everyone || f.Awaiting != "" {
+		if f.Awaiting == "" || f.Status != "" && f.Status != inbox.HitlPending {
+			return nil
+		}
+		if !byAgent {
+			ranges = append(ranges, indexRange{queryInboxAwaiting, []any{f.Awaiting}})
+		}
+		for _, app := range apps {
+			ranges = append(ranges, indexRange{queryInboxAwaitingAgent, []any{f.Awaiting, Name{AppName, app}}})
+		}
+		return ranges
+	}
+	statuses := inbox.HitlStatuses
+	if f.Status != "" {
+		statuses = []inbox.HitlStatus{f.Status}
+	}
+	switch {
+	case byAgent:
+		for _, app := range apps {
+			for _, status := range statuses {
+				if status != inbox.HitlPending { // see pendingInbox
+					ranges = append(ranges, indexRange{queryInboxAgent, []any{Name{AppName, app}, string(status)}})
+				}
+			}
+		}
+	case f.Status != "":
+		ranges = append(ranges, indexRange{queryInboxStatus, []any{string(f.Status)}})
+	default:
+		ranges = append(ranges, indexRange{queryInbox, nil})
+	}
+	return ranges
+}
+
+func (t *Tables) InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]inbox.HitlCounts, error) {
+	starts := make([]int64, len(edges))
+	for i, at := range edges {
+		var err error
+		if starts[i], err = t.firstSeqSince(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	apps := slices.Compact(slices.Sorted(slices.Values(agents)))
+	days := make([]inbox.HitlCounts, len(starts)-1)
+	for i := range days {
+		if starts[i] == starts[i+1] {
+			continue // no questions in this interval
+		}
+		for status, into := range days[i].All() {
+			var err error
+			if *into, err = t.countInbox(ctx, apps, status, starts[i], starts[i+1]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return days, nil
+}
+
+// countInbox counts the questions of a status in [from, to) of some applications, or, with none set, of all
+// but tests.
+func (t *Tables) countInbox(ctx context.Context, apps []string, status inbox.HitlStatus, from, to int64) (sum int64, err error) {
+	if len(apps) == 0 {
+		var tests int64
+		if tests, err = t.countOfApp(ctx, schema.TestApp, status, from, to); err == nil {
+			_, err = t.ReadOne(ctx, []any{&sum}, queryCountStatus, string(status), from, to)
+		}
+		return sum - tests, err
+	}
+	for _, app := range apps {
+		n, err := t.countOfApp(ctx, app, status, from, to)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// countOfApp counts the questions of an application in [from, to).
+func (t *Tables) countOfApp(ctx context.Context, app string, status inbox.HitlStatus, from, to int64) (n int64, err error) {
+	if status == inbox.HitlPending {
+		return t.countPending(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
+			return q.App == app && int64(id) >= from && int64(id) < to
+		}), nil
+	}
+	_, err = t.ReadOne(ctx, []any{&n}, queryCountAgent, Name{AppName, app}, string(status), from, to)
+	return n, err
+}
+
+func (t *Tables) countPending(match func(schema.EventID, *kit.PendingQuestion[string]) bool) int64 {
+	return int64(len(t.State.Pending.IDs(match)))
+}
+
+func (t *Tables) InboxCounts(ctx context.Context, awaiting string) (st inbox.HitlStats, err error) {
+	decidedTests, err := t.countOfApp(ctx, schema.TestApp, inbox.HitlDecided, 0, math.MaxInt64)
+	if err != nil {
+		return st, err
+	}
+	st.ResponsesCount = t.State.Decided.Load() - decidedTests
+	st.PendingCount = t.countPending(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.App != schema.TestApp })
+	st.ResolversCount = t.countPending(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
+		return q.App != schema.TestApp && q.Waiter == schema.Listening
+	})
+	st.WaitingOnMe = t.countPending(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
+		return q.App != schema.TestApp && !q.IsAddressed
+	})
+	if awaiting != "" {
+		var n int64
+		if _, err := t.ReadOne(ctx, []any{&n}, queryCountAwaiting, awaiting); err != nil {
+			return st, err
+		}
+		st.WaitingOnMe += n
+	}
+	st.Agents, err = t.requesters(ctx)
+	return st, err
+}
+
+// requesters returns the applications that have asked, without the one of tests.
+func (t *Tables) requesters(ctx context.Context) ([]string, error) {
+	found, err := t.readNames(ctx, AppName, queryRequesters)
+	if err != nil {
+		return nil, err
+	}
+	for key := range t.State.Pending.CountSessions() {
+		found = append(found, key.App)
+	}
+	slices.Sort(found)
+	return slices.DeleteFunc(slices.Compact(found), kit.IsTestApp), nil
+}

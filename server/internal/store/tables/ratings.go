@@ -1,0 +1,174 @@
+package tables
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
+)
+
+func (t *Tables) RatingCursor(ctx context.Context) (int64, error) { return t.cursor(ctx, "ratings") }
+
+func (t *Tables) RatingEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
+	return t.entries(ctx, kit.TailRatings, seq, limit)
+}
+
+const queryOverruledCalls = `SELECT used_by, 'grant' FROM grants WHERE used_by > $1 AND used_by <= $2
+	UNION ALL SELECT seq, 'person' FROM frozen_calls WHERE seq > $1 AND seq <= $2`
+
+func (t *Tables) OverruledCalls(ctx context.Context, after, upTo int64) (map[schema.EventID]history.CallDecider, error) {
+	calls := map[schema.EventID]history.CallDecider{}
+	return calls, t.Read(ctx, func(rows Rows) error {
+		var id schema.EventID
+		var by history.CallDecider
+		err := rows.Scan(&id, &by)
+		calls[id] = by
+		return err
+	}, queryOverruledCalls, after, upTo)
+}
+
+const queryOpenCalls = `SELECT seq, facts FROM open_calls ORDER BY seq`
+
+func (t *Tables) OpenCalls(ctx context.Context) (calls []store.RatedCall, err error) {
+	err = t.Read(ctx, func(rows Rows) error {
+		var seq int64
+		var facts []byte
+		if err := rows.Scan(&seq, &facts); err != nil {
+			return err
+		}
+		var c store.RatedCall
+		if err := json.Unmarshal(facts, &c); err != nil {
+			return fmt.Errorf("read open call %d: %w", seq, err)
+		}
+		calls = append(calls, c)
+		return nil
+	}, queryOpenCalls)
+	return calls, err
+}
+
+func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
+	return t.WriteJoined(ctx, b.JoinUntil, func(w *Work) error {
+		if err := w.moveCursor("ratings", b.From, b.To); err != nil {
+			return err
+		}
+		for i := range b.Calls {
+			if err := w.upsertCall(&b.Calls[i]); err != nil {
+				return err
+			}
+		}
+		for key, n := range b.Counts {
+			err := w.Exec(`INSERT INTO machine_decisions (quarter, app, agent, decided, risk, outcome, calls, appealed)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+				ON CONFLICT (quarter, app, agent, decided, risk, outcome) DO UPDATE SET
+					calls = machine_decisions.calls + excluded.calls, appealed = machine_decisions.appealed + excluded.appealed`,
+				key.Quarter, key.App, key.Agent, string(key.Decided), string(key.Risk), string(key.Outcome), n.Calls, n.Appealed)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// upsertCall stores a call unless retention has removed its event.
+func (w *Work) upsertCall(c *store.RatedCall) error {
+	if int64(c.ID) <= w.Pruned() {
+		var one int64
+		if found, err := w.Get([]any{&one}, queryIsEvent, c.ID); err != nil || !found {
+			return err
+		}
+	}
+	if c.Closed {
+		if err := w.Exec(`DELETE FROM open_calls WHERE seq = $1`, c.ID); err != nil {
+			return err
+		}
+	} else {
+		facts, err := json.Marshal(c)
+		if err != nil {
+			return fmt.Errorf("encode call %d: %w", c.ID, err)
+		}
+		if err := w.Exec(`INSERT INTO open_calls (seq, facts) VALUES ($1, $2)
+			ON CONFLICT (seq) DO UPDATE SET facts = excluded.facts`, c.ID, facts); err != nil {
+			return err
+		}
+	}
+	if !c.IsListed() {
+		return nil
+	}
+	return w.Exec(`INSERT INTO risky_calls (seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (seq) DO UPDATE SET decided = excluded.decided, outcome = excluded.outcome`,
+		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, string(c.Risk),
+		strings.Join(c.Codes, " "), string(c.Decided), string(c.Outcome))
+}
+
+const (
+	riskyCallColumns   = `SELECT seq, app, session, tool, risk, codes, decided, outcome FROM risky_calls `
+	queryRiskyCalls    = riskyCallColumns + `WHERE seq > $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+	queryAppsRisky     = riskyCallColumns + `WHERE seq > $1 AND seq < $2 AND app = $3 ORDER BY seq DESC LIMIT $4`
+	querySessionsRisky = riskyCallColumns + `/*!INDEXED BY risky_calls_by_session*/
+		WHERE session = $1 AND app = $2 AND seq > $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
+	maxSeq          = int64(1)<<53 - 1
+	queryCallCounts = `SELECT app, agent, decided, risk, outcome, sum(calls)::bigint, sum(appealed)::bigint
+		FROM machine_decisions WHERE quarter >= $1 AND quarter < $2 GROUP BY app, agent, decided, risk, outcome`
+)
+
+func (t *Tables) RiskyCalls(ctx context.Context, f store.RiskyCallFilter) ([]history.RiskyCall, error) {
+	before := cmp.Or(int64(f.Before), maxSeq)
+	limit := cmp.Or(f.Limit, schema.RecentLimit)
+	query, args := queryRiskyCalls, []any{f.After, before, limit}
+	switch {
+	case f.Session != "":
+		query, args = querySessionsRisky, []any{f.Session, f.App, f.After, before, limit}
+	case f.App != "":
+		query, args = queryAppsRisky, []any{f.After, before, f.App, limit}
+	}
+	calls, err := t.riskyCalls(ctx, query, args...)
+	slices.Reverse(calls)
+	return calls, err
+}
+
+func (t *Tables) riskyCalls(ctx context.Context, query string, args ...any) (calls []history.RiskyCall, err error) {
+	err = t.Read(ctx, func(rows Rows) error {
+		var c history.RiskyCall
+		var codes string
+		err := rows.Scan(&c.ID, &c.SourceApp, &c.SessionID, &c.ToolName, &c.Risk, &codes, &c.Decided, &c.Outcome)
+		c.Codes = strings.Fields(codes)
+		calls = append(calls, c)
+		return err
+	}, query, args...)
+	return calls, err
+}
+
+func (t *Tables) CallCounts(ctx context.Context, from, to int64) (map[store.CallKey]store.CallCount, error) {
+	counts := map[store.CallKey]store.CallCount{}
+	return counts, t.Read(ctx, func(rows Rows) error {
+		var key store.CallKey
+		var n store.CallCount
+		err := rows.Scan(&key.App, &key.Agent, &key.Decided, &key.Risk, &key.Outcome, &n.Calls, &n.Appealed)
+		counts[key] = n
+		return err
+	}, queryCallCounts, from, to)
+}
+
+// ratingsOf returns the ratings of events, which are sorted by ID in either direction.
+func (t *Tables) ratingsOf(ctx context.Context, events []*store.Event) (map[int64]filter.Rating, error) {
+	ratings := map[int64]filter.Rating{}
+	if len(events) == 0 {
+		return ratings, nil
+	}
+	first, last := int64(events[0].ID), int64(events[len(events)-1].ID)
+	calls, err := t.riskyCalls(ctx, queryRiskyCalls, min(first, last)-1, max(first, last)+1, len(events))
+	for _, c := range calls {
+		ratings[int64(c.ID)] = filter.Rating{Risk: string(c.Risk), Decided: string(c.Decided), Outcome: string(c.Outcome)}
+	}
+	return ratings, err
+}
