@@ -106,20 +106,18 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) 
 			return store.Receipt{}, err
 		}
 	}
-	var leader *kit.GroupRow
+	join := func() error { return nil }
 	if d.NewQuestion != nil {
 		var err error
-		if leader, err = t.groups().Leader(&e, d.NewQuestion); err == nil {
-			err = t.insertQuestion(&e, d.NewQuestion)
-		}
+		join, err = t.InsertQuestion(&e, d.NewQuestion)
 		if err != nil {
 			return store.Receipt{}, err
 		}
 	}
 	t.counters.events++
 	t.counters.bytes += int64(len(e.Envelope) + len(e.Payload))
-	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
-	if err := t.groups().Join(e.ID, leader); err != nil {
+	t.Publish(store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
+	if err := join(); err != nil {
 		return store.Receipt{}, err
 	}
 	if err := t.AdvanceMessages(&e, d.Messages); err != nil {
@@ -132,7 +130,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) 
 			return store.Receipt{}, err
 		}
 	}
-	return receipt, t.supersede(e.ID, d.NewQuestion)
+	return receipt, t.Supersede(e.ID, d.NewQuestion)
 }
 
 // replay returns the receipt of a draft whose idempotency key belongs to the event seq.
@@ -143,39 +141,6 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 		r.Directive, err = t.RepeatedDirective(seq, d)
 	}
 	return r, err
-}
-
-func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion) error {
-	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, kit.Everyone)
-	err := t.exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
-			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
-			body_hash, ask_hash, secret_hash, has_nonce, addressed, owner, machine)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)`,
-		e.ID, e.App, e.Session, e.Type, e.Tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
-		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
-		kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
-		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()),
-		kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
-		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash),
-		q.HasNonce, isAddressed, t.w.store.Self(), t.w.store.machineOf(q.URL))
-	if err != nil {
-		return err
-	}
-	if err := t.InsertAppeal(e, q.Appeal); err != nil {
-		return err
-	}
-	waiter, err := kit.WaiterOf(e.Status)
-	if err != nil {
-		return err
-	}
-	t.pending = append(t.pending, kit.PendingUpdate[string]{ID: e.ID, Row: kit.PendingQuestion[string]{
-		App: e.App, Session: e.Session, Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
-		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
-	}})
-	if !isAddressed {
-		return nil
-	}
-	return t.InsertAwaiting(e.ID, e.App, q.Awaiting)
 }
 
 func (s *engine) HasKey(ctx context.Context, key string) (has bool, err error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
+// UpsertDelivery implements tables.Tx.
+func (t *tx) UpsertDelivery(id schema.EventID, d *store.Delivery) error {
 	// A hub can't keep the lease of a delivery to a loopback address of another machine.
 	err := t.exec(`INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered, owner, machine)
 		SELECT $1, $2, $3, $4, $5, $6::bigint, $7, lease, $8, greatest($6::bigint, lease), $9, $10, CASE WHEN lease > 0 THEN $12 ELSE '' END, machine

@@ -137,8 +137,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"LeaseDeliveries, next", queryNextDelivery, []any{""}},
 		{"LeaseDeliveries, due", queryDueDeliveries, []any{head, 9, ""}},
 		{"Stats, undelivered", `SELECT count(*) FROM deliveries WHERE undelivered`, nil},
-		{"Append, pending questions of a shared listener", querySharedListener, []any{[]byte("k"), 9}},
-		{"Append, unsent answers to a shared listener", queryUnsentToListener, []any{[]byte("k"), 9}},
 		{"Listeners", queryListeners, []any{0, 9}},
 		{"Open, pending", queryPendingQuestions, nil},
 		{"Commits of other hubs, questions", queryChangedQuestions, []any{head - 512, head}},

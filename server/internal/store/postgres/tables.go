@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -70,9 +71,6 @@ func (t *tx) Head() int64 { return t.counters.head }
 // Chain implements tables.Tx.
 func (t *tx) Chain() *tables.Chain { return &t.counters.chain }
 
-// AfterCommit implements tables.Tx. f changes the state in memory, which the other hubs read again then.
-func (t *tx) AfterCommit(f func()) { t.committed = append(t.committed, f) }
-
 // read returns the queries of the writer's connection.
 func (w *writer) read(ctx context.Context) tables.Query {
 	return func(each func(tables.Rows) error, query string, args ...any) error {
@@ -84,12 +82,23 @@ func (w *writer) read(ctx context.Context) tables.Query {
 // Pruned implements tables.Tx.
 func (t *tx) Pruned() int64 { return t.counters.pruned }
 
-// Removed implements tables.Tx.
-func (t *tx) Removed(r tables.Removal) {
-	t.counters.events -= r.Events
-	t.counters.bytes -= r.Bytes
-	t.counters.decided -= r.Decided
-	t.counters.pruned = max(t.counters.pruned, r.UpTo)
+// Count implements tables.Tx.
+func (t *tx) Count(d tables.Delta) {
+	t.counters.events += d.Events
+	t.counters.bytes += d.Bytes
+	t.counters.decided += d.Decided
+	t.counters.pruned = max(t.counters.pruned, d.Pruned)
+}
+
+// InsertChange implements tables.Tx.
+func (t *tx) InsertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error) {
+	seq = t.nextSeq()
+	return seq, t.exec(`INSERT INTO changes (seq, question, ends, status) VALUES ($1, $2, $3, $4)`, seq, id, ends, status)
+}
+
+// PlaceOf implements tables.Tx.
+func (t *tx) PlaceOf(address string) (owner, machine string) {
+	return t.w.store.Self(), t.w.store.machineOf(address)
 }
 
 const deleteChanges = `WITH removed AS (DELETE FROM changes WHERE question = ANY($1) RETURNING seq)

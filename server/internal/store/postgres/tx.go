@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -22,11 +18,7 @@ type tx struct {
 	tables.Names
 	w        *writer
 	counters counters
-	now      time.Time      // the same for all ops of the group
-	rows     []store.LogRow // to publish after the commit
-	pending  []kit.PendingUpdate[string]
-	// committed are the functions to run after the commit.
-	committed []func()
+	now      time.Time // the same for all ops of the group
 
 	batch  *pgx.Batch
 	events eventBatch // to insert before batch
@@ -36,8 +28,7 @@ type tx struct {
 
 	// keys are idempotency keys that are known to be stored: the keys of this group, and, if they
 	// were read, the keys of earlier events.
-	keys     map[string]int64
-	versions map[schema.EventID]int64 // of the questions that this group changed
+	keys map[string]int64
 	// changesPolicy is set if this group changed accounts, rules or settings, which hubs keep in memory above the store.
 	changesPolicy bool
 }
@@ -45,7 +36,7 @@ type tx struct {
 func (w *writer) newTx() *tx {
 	t := &tx{
 		Names: tableEngine{}, w: w, counters: w.counters, now: w.clock(), batch: &pgx.Batch{},
-		keys: map[string]int64{}, versions: map[schema.EventID]int64{}, events: newEventBatch(w),
+		keys: map[string]int64{}, events: newEventBatch(w),
 	}
 	t.Work = w.store.Begin(t)
 	return t
@@ -68,7 +59,7 @@ func (t *tx) runAll(group []*op) error {
 
 // runOne runs one op. If it fails, its statements are dropped.
 func (t *tx) runOne(o *op) error {
-	before, rows, pending, committed := t.counters, len(t.rows), len(t.pending), len(t.committed)
+	before, mark := t.counters, t.Mark()
 	queued, events, sent := len(t.batch.QueuedQueries), t.events.len(), t.sent
 	_, isKnown := t.keys[string(o.key)]
 	err := o.run(t)
@@ -79,13 +70,13 @@ func (t *tx) runOne(o *op) error {
 		t.err = errDirty
 		return err
 	}
-	t.counters, t.rows, t.pending, t.committed = before, t.rows[:rows], t.pending[:pending], t.committed[:committed]
+	t.counters = before
+	t.Undo(mark)
 	t.batch.QueuedQueries = t.batch.QueuedQueries[:queued]
 	t.events.truncate(events)
 	if !isKnown {
 		delete(t.keys, string(o.key))
 	}
-	clear(t.versions)
 	return err
 }
 
@@ -191,7 +182,7 @@ func (t *tx) commit() error {
 	c, queued := &t.counters, t.batch.QueuedQueries
 	c.commits++
 	c.mark = rand.Int64()
-	if len(t.committed) > 0 {
+	if t.ChangesState() {
 		c.state++
 	}
 	if t.changesPolicy {
@@ -221,16 +212,6 @@ func (t *tx) rollback() {
 // exchangeTimeout bounds an exchange with the server, which ends a statement after 5 s.
 func exchangeTimeout() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 10*time.Second)
-}
-
-// pendingQuestion returns the facts about a pending question as of this transaction.
-func (t *tx) pendingQuestion(id schema.EventID) (row kit.PendingQuestion[string], ok bool) {
-	for _, u := range slices.Backward(t.pending) {
-		if u.ID == id {
-			return u.Row, !u.Ended
-		}
-	}
-	return t.w.store.State.Pending.Get(id)
 }
 
 // nextSeq assigns the next sequence number of the log.

@@ -407,12 +407,9 @@ func (w *writer) attemptOnce(group []*op, stored map[string]int64) error {
 // finish makes a committed transaction current and publishes its rows.
 func (w *writer) finish(t *tx) {
 	isNew := t.counters.commits != w.counters.commits
-	w.store.publisher.own(t.rows, func() {
+	w.store.publisher.own(t.Rows(), func() {
 		w.counters = t.counters
-		w.store.State.Pending.Commit(t.pending)
-		for _, f := range t.committed {
-			f()
-		}
+		t.Work.Commit()
 		w.store.setCounters(&t.counters)
 	})
 	if isNew {

@@ -119,18 +119,16 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	if err == nil && d.Transcript != nil {
 		_, err = t.exec(`INSERT INTO chats (seq, chat) VALUES (?, ?)`, seq, d.Transcript)
 	}
-	var leader *kit.GroupRow
+	join := func() error { return nil }
 	if err == nil && d.NewQuestion != nil {
-		if leader, err = t.groups().Leader(&e, d.NewQuestion); err == nil {
-			err = t.insertQuestion(&e, d.NewQuestion, ids)
-		}
+		join, err = t.InsertQuestion(&e, d.NewQuestion)
 	}
 	if err != nil {
 		return store.Receipt{}, err
 	}
 	t.counters.events++
-	t.rows = append(t.rows, store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
-	if err := t.groups().Join(e.ID, leader); err != nil {
+	t.Publish(store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
+	if err := join(); err != nil {
 		return store.Receipt{}, err
 	}
 	if err := t.AdvanceMessages(&e, d.Messages); err != nil {
@@ -142,7 +140,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 			return store.Receipt{}, err
 		}
 	}
-	return receipt, t.supersede(e.ID, d.NewQuestion)
+	return receipt, t.Supersede(e.ID, d.NewQuestion)
 }
 
 // replay returns the receipt of a draft whose idempotency key belongs to the event seq.
@@ -153,38 +151,6 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 		r.Directive, err = t.RepeatedDirective(seq, d)
 	}
 	return r, err
-}
-
-func (t *tx) insertQuestion(e *store.Event, q *store.NewQuestion, ids nameIDs) error {
-	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, kit.Everyone)
-	_, err := t.exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
-			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
-			body_hash, ask_hash, secret_hash, has_nonce, addressed)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, 1, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)`,
-		e.ID, ids.app, ids.session, ids.typ, ids.tool, e.Question, e.Status, schema.Pending, kit.Millis(t.now),
-		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
-		kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
-		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()),
-		kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
-		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash), q.HasNonce, isAddressed)
-	if err != nil {
-		return err
-	}
-	if err := t.InsertAppeal(e, q.Appeal); err != nil {
-		return err
-	}
-	waiter, err := kit.WaiterOf(e.Status)
-	if err != nil {
-		return err
-	}
-	t.pending = append(t.pending, kit.PendingUpdate[string]{ID: e.ID, Row: kit.PendingQuestion[string]{
-		App: e.App, Session: e.Session, Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
-		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
-	}})
-	if !isAddressed {
-		return nil
-	}
-	return t.InsertAwaiting(e.ID, e.App, q.Awaiting)
 }
 
 const queryByKey = `SELECT seq FROM events WHERE key = ?`

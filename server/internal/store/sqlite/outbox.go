@@ -12,7 +12,8 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-func (t *tx) upsertDelivery(id schema.EventID, d *store.Delivery) error {
+// UpsertDelivery implements tables.Tx.
+func (t *tx) UpsertDelivery(id schema.EventID, d *store.Delivery) error {
 	due, leased := kit.Millis(d.Due), kit.Millis(d.Leased)
 	_, err := t.exec(`INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

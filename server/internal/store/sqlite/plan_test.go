@@ -81,8 +81,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
 		{"LeaseDeliveries, due", queryDueDeliveries, []any{1}, true},
 		{"CheckLedger", querySignedLedger, nil, true},
-		{"Append, pending questions of a shared listener", querySharedListener, []any{[]byte("k"), 9}, true},
-		{"Append, unsent answers to a shared listener", queryUnsentToListener, []any{[]byte("k"), 9}, true},
 		{"Listeners", queryListeners, []any{0, 9}, true},
 		{"Open, pending", queryPendingQuestions, nil, true},
 		{"Open, last change", queryLastChange, nil, true},

@@ -95,9 +95,6 @@ func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) erro
 // Chain implements tables.Tx.
 func (t *tx) Chain() *tables.Chain { return &t.counters.chain }
 
-// AfterCommit implements tables.Tx.
-func (t *tx) AfterCommit(f func()) { t.committed = append(t.committed, f) }
-
 // read returns the queries of the connection that writes.
 func (w *writer) read(ctx context.Context) tables.Query {
 	return func(each func(tables.Rows) error, query string, args ...any) error {
@@ -112,13 +109,27 @@ func (t *tx) Head() int64 { return t.counters.head }
 // Pruned implements tables.Tx.
 func (t *tx) Pruned() int64 { return t.counters.pruned }
 
-// Removed implements tables.Tx.
-func (t *tx) Removed(r tables.Removal) {
-	t.counters.events -= r.Events
-	t.counters.deleted += r.Events
-	t.counters.decided -= r.Decided
-	t.counters.pruned = max(t.counters.pruned, r.UpTo)
+// Count implements tables.Tx.
+func (t *tx) Count(d tables.Delta) {
+	t.counters.events += d.Events
+	t.counters.deleted -= min(d.Events, 0)
+	t.counters.decided += d.Decided
+	t.counters.pruned = max(t.counters.pruned, d.Pruned)
 }
+
+// InsertChange implements tables.Tx. Each change names the one before it, and the question its newest.
+func (t *tx) InsertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error) {
+	seq = t.nextSeq()
+	_, err = t.exec(`INSERT INTO changes (seq, question, previous, ends, status)
+		SELECT ?, seq, last_change, ?, ? FROM questions WHERE seq = ?`, seq, ends, status, id)
+	if err == nil {
+		_, err = t.exec(`UPDATE questions SET last_change = ? WHERE seq = ?`, seq, id)
+	}
+	return seq, err
+}
+
+// PlaceOf implements tables.Tx. There is one hub.
+func (t *tx) PlaceOf(string) (owner, machine string) { return "", "" }
 
 // DeleteChanges implements tables.Tx. It follows the changes of a question from the newest to the oldest,
 // because an index for that would cost a page with every change.

@@ -9,9 +9,6 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -21,11 +18,7 @@ type tx struct {
 	tables.Names
 	w        *writer
 	counters counters
-	now      time.Time      // the same for all ops of the group
-	rows     []store.LogRow // to publish after the commit
-	pending  []kit.PendingUpdate[string]
-	// committed are the functions to run after the commit.
-	committed []func()
+	now      time.Time // the same for all ops of the group
 }
 
 // fatalError means that the transaction may be lost: the whole group fails.
@@ -45,12 +38,13 @@ func (t *tx) runAll(group []*op) error {
 
 // runOne runs one op. If it fails, only its own effects are undone.
 func (t *tx) runOne(o *op) error {
-	before, rows, pending, committed := t.counters, len(t.rows), len(t.pending), len(t.committed)
+	before, mark := t.counters, t.Mark()
 	if !o.needsSavepoint {
 		err := t.classifyError(o.run(t))
 		if err != nil {
 			before.lastNameID = t.counters.lastNameID // names that it inserted stay
-			t.counters, t.rows, t.pending, t.committed = before, t.rows[:rows], t.pending[:pending], t.committed[:committed]
+			t.counters = before
+			t.Undo(mark)
 		}
 		return err
 	}
@@ -65,7 +59,8 @@ func (t *tx) runOne(o *op) error {
 		if t.counters != before { // it may have inserted names and segment names
 			t.clearCaches()
 		}
-		t.counters, t.rows, t.pending, t.committed = before, t.rows[:rows], t.pending[:pending], t.committed[:committed]
+		t.counters = before
+		t.Undo(mark)
 	}
 	if _, release := t.exec("RELEASE op"); release != nil {
 		return fatalError{release}
@@ -121,11 +116,6 @@ func (t *tx) writePage() error {
 		_, err = t.exec(`UPDATE streams SET head = head - 1`)
 	}
 	return err
-}
-
-// pendingQuestion returns the facts about a pending question as of this transaction.
-func (t *tx) pendingQuestion(id schema.EventID) (kit.PendingQuestion[string], bool) {
-	return t.groups().Pending.Get(id)
 }
 
 // nextSeq assigns the next sequence number of the log.

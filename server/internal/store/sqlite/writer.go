@@ -332,18 +332,15 @@ func (w *writer) attempt(group []*op, more func([]*op) []*op) ([]*op, error) {
 	if written {
 		w.stored = t.counters
 	}
-	w.store.State.Pending.Commit(t.pending)
-	for _, f := range t.committed {
-		f()
-	}
+	t.Work.Commit()
 	w.store.State.Events.Store(t.counters.events)
 	w.store.State.Decided.Store(t.counters.decided)
 	w.store.State.Pruned.Store(t.counters.pruned)
 	w.store.State.Head.Store(t.counters.head)
-	w.store.State.Tail.Append(t.rows, t.counters.pruned)
-	w.store.MeasureGrowth(t.rows)
-	if w.publish != nil && len(t.rows) > 0 {
-		w.publish(t.rows)
+	w.store.State.Tail.Append(t.Rows(), t.counters.pruned)
+	w.store.MeasureGrowth(t.Rows())
+	if w.publish != nil && len(t.Rows()) > 0 {
+		w.publish(t.Rows())
 	}
 	return group, nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
-// InsertAwaiting stores the people that a question waits for. A question that everyone may
+// insertAwaiting stores the people that a question waits for. A question that everyone may
 // answer has no rows: see kit.PendingQuestion.IsAddressed.
-func (w *Work) InsertAwaiting(id schema.EventID, app string, people []string) error {
+func (w *Work) insertAwaiting(id schema.EventID, app string, people []string) error {
 	for _, person := range people {
 		if err := w.Exec(`INSERT INTO awaiting (person, seq, app) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
 			person, id, Name{AppName, app}); err != nil {

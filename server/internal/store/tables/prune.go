@@ -198,7 +198,7 @@ func (w *Work) removeEvents(pruned []prunedEvent) error {
 	if err := w.Exec(`DELETE FROM events WHERE seq = ANY($1)`, seqs); err != nil {
 		return err
 	}
-	w.Removed(Removal{Events: n, Bytes: size, UpTo: slices.Max(seqs)})
+	w.Count(Delta{Events: -n, Bytes: -size, Pruned: slices.Max(seqs)})
 	if err := w.removeFromIndex(seqs); err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (r *pruneRun) removeQuestions(w *Work, pruned []prunedEvent) error {
 	if _, err := w.Get([]any{&decided}, queryDecidedOf, seqs); err != nil {
 		return err
 	}
-	w.Removed(Removal{Decided: decided, UpTo: last})
+	w.Count(Delta{Decided: -decided, Pruned: last})
 	if err := w.execAll(perQuestion[:], seqs); err != nil {
 		return err
 	}

@@ -67,14 +67,14 @@ func (t *Tables) Question(ctx context.Context, id schema.EventID) (*store.Questi
 		return nil, err
 	}
 	if !found {
-		return nil, t.ExplainNoQuestion(ctx, id)
+		return nil, t.explainNoQuestion(ctx, id)
 	}
 	return r.question(ctx, t)
 }
 
-// ExplainNoQuestion returns schema.ErrNoQuestion, or schema.ErrNotFound if there is no such
+// explainNoQuestion returns schema.ErrNoQuestion, or schema.ErrNotFound if there is no such
 // event either.
-func (t *Tables) ExplainNoQuestion(ctx context.Context, id schema.EventID) error {
+func (t *Tables) explainNoQuestion(ctx context.Context, id schema.EventID) error {
 	var one int64
 	found, err := t.ReadOne(ctx, []any{&one}, queryIsEvent, id)
 	if err := orNotFound(found, err); err != nil {
@@ -83,8 +83,8 @@ func (t *Tables) ExplainNoQuestion(ctx context.Context, id schema.EventID) error
 	return schema.ErrNoQuestion
 }
 
-// QuestionAsOf reads a question as of a transaction.
-func (w *Work) QuestionAsOf(id schema.EventID) (*store.Question, error) {
+// questionAsOf reads a question as of a transaction.
+func (w *Work) questionAsOf(id schema.EventID) (*store.Question, error) {
 	var r questionRow
 	found, err := w.Get(r.dest(w), queryQuestion, id)
 	if err := orNotFound(found, err); err != nil {

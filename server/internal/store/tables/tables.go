@@ -5,6 +5,7 @@ package tables
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -32,12 +33,16 @@ type Tx interface {
 	Head() int64
 	// Chain is the end of the audit log. It is undone with the statements of a write that fails.
 	Chain() *Chain
-	// AfterCommit runs f when the transaction is committed, on the writer's goroutine.
-	AfterCommit(f func())
 	// Pruned is the highest sequence number that retention removed.
 	Pruned() int64
-	// Removed counts what retention removed.
-	Removed(r Removal)
+	// Count adds to the counters.
+	Count(d Delta)
+	// InsertChange appends the row of the log for a change of a question, with the question's status after it.
+	InsertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error)
+	// UpsertDelivery stores the delivery of an answer.
+	UpsertDelivery(id schema.EventID, d *store.Delivery) error
+	// PlaceOf returns the columns owner and machine of a question with the address that is stored at this hub.
+	PlaceOf(address string) (owner, machine string)
 	// DeleteChanges removes the changes of questions. last is the highest sequence number of them.
 	DeleteChanges(questions []int64) (n, last int64, err error)
 	// Size returns the size of the stored data in bytes, which RetentionPolicy.MaxBytes limits.
@@ -47,11 +52,11 @@ type Tx interface {
 	Names
 }
 
-// Removal is what retention removed.
-type Removal struct {
+// Delta is added to the counters of an engine.
+type Delta struct {
 	Events, Bytes int64 // number and size of events
 	Decided       int64 // number of decided questions
-	UpTo          int64 // highest sequence number
+	Pruned        int64 // highest sequence number that retention removed; 0: unchanged
 }
 
 // Guard names what a statement of ExecOne requires.
@@ -75,10 +80,57 @@ type Work struct {
 	t *Tables
 	// changesFreezes is set if this transaction made or lifted a freeze: the ones in memory are older.
 	changesFreezes bool
+	rows           []store.LogRow // to publish after the commit
+	pending        []kit.PendingUpdate[string]
+	committed      []func()                 // to run after the commit
+	versions       map[schema.EventID]int64 // of the questions that this transaction changed
 }
 
 // Begin returns the Work of a transaction.
-func (t *Tables) Begin(tx Tx) *Work { return &Work{Tx: tx, t: t} }
+func (t *Tables) Begin(tx Tx) *Work { return &Work{Tx: tx, t: t, versions: map[schema.EventID]int64{}} }
+
+// Publish adds a row of the log that is published after the commit.
+func (w *Work) Publish(row store.LogRow) { w.rows = append(w.rows, row) }
+
+// Rows are the rows of the log to publish.
+func (w *Work) Rows() []store.LogRow { return w.rows }
+
+// AfterCommit runs f when the transaction is committed, on the writer's goroutine. f changes the state in
+// memory, which other hubs read again then.
+func (w *Work) AfterCommit(f func()) { w.committed = append(w.committed, f) }
+
+// ChangesState reports whether there are functions to run after the commit.
+func (w *Work) ChangesState() bool { return len(w.committed) > 0 }
+
+// Commit makes the state in memory that of the transaction.
+func (w *Work) Commit() {
+	w.t.State.Pending.Commit(w.pending)
+	for _, f := range w.committed {
+		f()
+	}
+}
+
+// Mark is a point of a transaction to which Undo returns.
+type Mark struct{ rows, pending, committed int }
+
+// Mark returns the point before a write.
+func (w *Work) Mark() Mark { return Mark{len(w.rows), len(w.pending), len(w.committed)} }
+
+// Undo forgets a write that failed.
+func (w *Work) Undo(m Mark) {
+	w.rows, w.pending, w.committed = w.rows[:m.rows], w.pending[:m.pending], w.committed[:m.committed]
+	clear(w.versions)
+}
+
+// PendingQuestion returns the facts about a pending question as of this transaction.
+func (w *Work) PendingQuestion(id schema.EventID) (row kit.PendingQuestion[string], ok bool) {
+	for _, u := range slices.Backward(w.pending) {
+		if u.ID == id {
+			return u.Row, !u.Ended
+		}
+	}
+	return w.t.State.Pending.Get(id)
+}
 
 // Change are the properties of a write.
 type Change int

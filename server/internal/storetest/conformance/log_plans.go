@@ -87,6 +87,9 @@ func addInboxReads(add addCall) {
 		})
 	}
 	add("InboxCounts", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.InboxCounts(ctx, "ada")) })
+	add("Append, question of a shared listener", func(ctx context.Context, t *tables.Tables) error {
+		return t.Write(ctx, tables.Plain, func(w *tables.Work) error { return w.Supersede(9, &store.NewQuestion{SharedListener: []byte("k")}) })
+	})
 	add("Question", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.Question(ctx, 4)) })
 	add("Pending", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.Pending(ctx)) })
 	add("Questions", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.Questions(ctx, 9, 9)) })

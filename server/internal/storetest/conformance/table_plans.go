@@ -154,9 +154,10 @@ func (r *recorder) ReadOne(ctx context.Context, into []any, query string, args .
 
 func (r *recorder) Write(ctx context.Context, kind tables.Change, run func(*tables.Work) error) error {
 	return r.Engine.Write(ctx, kind, func(w *tables.Work) error {
-		recorded := *w
-		recorded.Tx = recordedTx{w.Tx, r}
-		return run(&recorded)
+		before := w.Tx
+		w.Tx = recordedTx{before, r}
+		defer func() { w.Tx = before }()
+		return run(w)
 	})
 }
 

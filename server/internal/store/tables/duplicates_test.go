@@ -1,44 +1,49 @@
-package kit
+package tables
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // groupTable is a table of questions in memory, all with the same duplicate key.
 type groupTable struct {
-	groups Groups[int]
-	rows   map[schema.EventID]*GroupRow
+	Tx
+	work   *Work
+	rows   map[schema.EventID]*groupRow
 	events map[schema.EventID]*store.Event
 }
 
 func newGroupTable() *groupTable {
-	g := &groupTable{rows: map[schema.EventID]*GroupRow{}, events: map[schema.EventID]*store.Event{}}
-	pending := &PendingQuestions[int]{}
-	pending.Load(nil)
-	g.groups = Groups[int]{Pending: PendingAsOf[int]{Committed: pending, Updates: new([]PendingUpdate[int])}, Store: g}
+	g := &groupTable{rows: map[schema.EventID]*groupRow{}, events: map[schema.EventID]*store.Event{}}
+	s := &Tables{State: NewState(nil, 0)}
+	s.State.Pending.Load(nil)
+	g.work = s.Begin(g)
 	return g
 }
 
-func (g *groupTable) GroupRow(id schema.EventID) (*GroupRow, error) {
-	row := &GroupRow{ID: id, Version: g.rows[id].Version, State: g.rows[id].State}
-	return row, row.ParseStatus(g.events[id].Status)
+func (g *groupTable) Now() time.Time { return time.UnixMilli(1) }
+
+func (g *groupTable) Get(into []any, _ string, args ...any) (bool, error) {
+	id, _ := args[0].(schema.EventID)
+	return true, fakeRow{g.rows[id].version, g.rows[id].state, g.events[id].Status}.Scan(into...)
 }
 
-func (g *groupTable) SetGroupStatus(row *GroupRow, status []byte) error {
-	g.rows[row.ID].Version, g.events[row.ID].Status = row.Version, status
+func (g *groupTable) InsertChange(schema.EventID, bool, []byte) (int64, error) { return 1, nil }
+
+func (g *groupTable) Exec(query string, args ...any) error {
+	if id, _ := args[len(args)-1].(schema.EventID); strings.Contains(query, "SET version") {
+		g.rows[id].version, _ = args[0].(int64)
+		g.events[id].Status, _ = args[1].([]byte)
+	}
 	return nil
-}
-
-func (g *groupTable) SetGroupLeader(schema.EventID, schema.EventID, int64) error { return nil }
-
-func (g *groupTable) update(u PendingUpdate[int]) {
-	*g.groups.Pending.Updates = append(*g.groups.Pending.Updates, u)
 }
 
 // add adds a question and joins its group.
@@ -47,20 +52,20 @@ func (g *groupTable) add(t *testing.T, id schema.EventID, waiter schema.Waiter) 
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Waiter: waiter})
 	require.NoError(t, err)
 	e := &store.Event{ID: id, Status: status}
-	leader, err := g.groups.Leader(e, &store.NewQuestion{DuplicateKey: []byte("key")})
+	leader, err := g.work.groupLeader(e, &store.NewQuestion{DuplicateKey: []byte("key")})
 	require.NoError(t, err)
-	g.rows[id], g.events[id] = &GroupRow{ID: id, Version: 1, State: schema.Pending}, e
-	g.update(PendingUpdate[int]{ID: id, Row: PendingQuestion[int]{Same: "key"}})
-	require.NoError(t, g.groups.Join(id, leader))
+	g.rows[id], g.events[id] = &groupRow{id: id, version: 1, state: schema.Pending}, e
+	g.work.pending = append(g.work.pending, kit.PendingUpdate[string]{ID: id, Row: kit.PendingQuestion[string]{Same: "key"}})
+	require.NoError(t, g.work.joinGroup(id, leader))
 }
 
 // end resolves a question.
 func (g *groupTable) end(t *testing.T, id schema.EventID) {
 	t.Helper()
-	row, _ := g.groups.Pending.Get(id)
-	g.rows[id].State = schema.Responded
-	g.update(PendingUpdate[int]{ID: id, Ended: true})
-	require.NoError(t, g.groups.Leave(id, row.Same, row.SameAs))
+	row, _ := g.work.PendingQuestion(id)
+	g.rows[id].state = schema.Responded
+	g.work.pending = append(g.work.pending, kit.PendingUpdate[string]{ID: id, Ended: true})
+	require.NoError(t, g.work.leaveGroup(id, row.Same, row.SameAs))
 }
 
 func (g *groupTable) status(t *testing.T, id schema.EventID) (st schema.Status) {
@@ -71,8 +76,8 @@ func (g *groupTable) status(t *testing.T, id schema.EventID) (st schema.Status) 
 
 // commit moves the updates to the committed questions.
 func (g *groupTable) commit() {
-	g.groups.Pending.Committed.Commit(*g.groups.Pending.Updates)
-	*g.groups.Pending.Updates = nil
+	g.work.Commit()
+	g.work.Undo(Mark{})
 }
 
 func TestGroups_CountMembers(t *testing.T) {
@@ -85,7 +90,7 @@ func TestGroups_CountMembers(t *testing.T) {
 	g.add(t, 3, schema.Listening)
 	require.Equal(t, 3, g.status(t, 1).Waiters)
 	require.Equal(t, schema.EventID(1), g.status(t, 3).SameAs)
-	require.Equal(t, g.rows[1].Version, g.status(t, 1).Revision)
+	require.Equal(t, g.rows[1].version, g.status(t, 1).Revision)
 
 	g.end(t, 3)
 	require.Equal(t, 2, g.status(t, 1).Waiters)
