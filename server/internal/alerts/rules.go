@@ -16,8 +16,8 @@ type Rules struct {
 }
 
 // OpenRules reads the stored rules. Each change wakes the follower.
-func OpenRules(ctx context.Context, s store.Alerts, f *feed.Feed) (*Rules, error) {
-	settings, err := store.OpenSettings(ctx, "the alert rules", s.AlertSettings, s.SetAlertSettings,
+func OpenRules(ctx context.Context, s store.Documents, f *feed.Feed) (*Rules, error) {
+	settings, err := store.OpenSettings(ctx, s, store.AlertRules,
 		func(store.AlertSettings) { f.PublishFact(feed.Fact{Kinds: feed.AlertRules}) })
 	return &Rules{settings}, err
 }

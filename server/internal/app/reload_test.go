@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/requestdefaults"
 	"github.com/hookback/hookback/server/internal/safety"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // A change by another hub with the same database reaches every part of this hub. hub, auth and notify
@@ -43,7 +44,7 @@ func TestReload_FollowsSettingsOfAnotherHub(t *testing.T) {
 	require.NoError(t, otherDefaults.Set(ctx, control.RequestDefaults{Defaults: []control.RequestDefault{{TimeoutSeconds: &seconds}}}, "ada"))
 	require.NoError(t, otherLimits.Set(ctx, control.SafetySettings{EqualFailures: 7}, "ada"))
 	require.NoError(t, otherAlerts.Create(ctx, control.AlertRule{Kind: "stuck"}, "ada"))
-	require.NoError(t, a.store.SetReachSettings(ctx, control.ReachSettings{PublicURL: "https://hub.example.com"}, "ada"))
+	require.NoError(t, a.store.SetDocument(ctx, store.PublicAddress, control.ReachSettings{PublicURL: "https://hub.example.com"}, "ada"))
 	require.False(t, a.auth.IsLocked() || defaults.HasAny())
 
 	require.NoError(t, a.reloaders.reload(ctx))

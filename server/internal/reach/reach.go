@@ -58,7 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Address, error) {
 	}
 	a := &Address{Config: cfg, checker: checker{cfg.Store, cfg.ProxyURL, cfg.Roots}, changed: feed.NewWakeup()}
 	var err error // Run checks the address when it starts
-	a.settings, err = store.OpenSettings(ctx, "the public address", cfg.Store.ReachSettings, cfg.Store.SetReachSettings, a.apply)
+	a.settings, err = store.OpenSettings(ctx, cfg.Store, store.PublicAddress, a.apply)
 	return a, err
 }
 

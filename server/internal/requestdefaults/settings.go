@@ -29,9 +29,8 @@ type Settings struct {
 }
 
 // Open reads the stored defaults.
-func Open(ctx context.Context, s store.Safety, people People) (*Settings, error) {
-	stored, err := store.OpenSettings(ctx, "the defaults of requests", s.RequestDefaults, s.SetRequestDefaults,
-		func(control.RequestDefaults) {})
+func Open(ctx context.Context, s store.Documents, people People) (*Settings, error) {
+	stored, err := store.OpenSettings(ctx, s, store.RequestDefaults, func(control.RequestDefaults) {})
 	return &Settings{stored, people}, err
 }
 

@@ -15,7 +15,7 @@ const recentFreezes = 20
 // Limits are the limits at which the hub freezes a session. Its methods are safe for concurrent use.
 type Limits struct {
 	*store.Settings[control.SafetySettings]
-	store   store.Safety
+	store   store.Freezes
 	flag    int // of -freeze-after; 0: none
 	current atomic.Pointer[limits]
 }
@@ -32,7 +32,7 @@ type limits struct {
 func OpenLimits(ctx context.Context, s store.Store, flag int) (*Limits, error) {
 	l := &Limits{store: s, flag: flag}
 	var err error
-	l.Settings, err = store.OpenSettings(ctx, "the limits of automatic freezes", s.SafetySettings, s.SetSafetySettings,
+	l.Settings, err = store.OpenSettings(ctx, s, store.SafetyLimits,
 		func(settings control.SafetySettings) { // unchanged limits keep their beginning
 			if flag > 0 {
 				settings.EqualFailures = flag

@@ -16,10 +16,7 @@ import (
 // except Log. It keeps no state: the rises of the cost are in the stored session, and the cost at
 // its last freeze is in that freeze.
 type SpendRule struct {
-	Store interface {
-		store.Freezes
-		store.Safety
-	}
+	Store  store.Freezes
 	Hub    Hub
 	Limits *Limits
 	Clock  func() time.Time

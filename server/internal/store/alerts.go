@@ -16,14 +16,8 @@ type AlertSettings struct {
 	LastID int64               `json:"lastId"`
 }
 
-// Alerts stores alert rules and their findings.
+// Alerts stores the findings of alert rules, which are the document AlertRules.
 type Alerts interface {
-	// AlertSettings returns the alert rules; none at first.
-	AlertSettings(ctx context.Context) (AlertSettings, error)
-
-	// SetAlertSettings replaces the alert rules and records them in the audit log.
-	SetAlertSettings(ctx context.Context, settings AlertSettings, by string) error
-
 	// OpenAlert stores an alert with the next id. If its rule has an open alert with the same
 	// application, session and person, it stores nothing and opened is false.
 	OpenAlert(ctx context.Context, a control.Alert) (stored control.Alert, opened bool, err error)

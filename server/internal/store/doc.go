@@ -61,9 +61,8 @@ type Store interface {
 	Directives
 	Messages
 	Freezes
-	Safety
 	Alerts
-	Reach
+	Documents
 	Coverage
 	Traces
 	Shares

@@ -23,6 +23,17 @@ type Freezes interface {
 
 	// FreezeOf returns the oldest active freeze that stops the session, or nil.
 	FreezeOf(app, session string) *control.Freeze
+
+	// AutomaticFreezes returns the automatic freezes that f selects, lifted ones too, the newest
+	// first.
+	AutomaticFreezes(ctx context.Context, f AutomaticFreezeFilter) ([]control.Freeze, error)
+}
+
+// AutomaticFreezeFilter selects automatic freezes. Zero values select everything.
+type AutomaticFreezeFilter struct {
+	Rule         control.FreezeRule
+	App, Session string // a session needs its application
+	Limit        int    // required
 }
 
 // MaxFreezes limits the active freezes. Every gate hook and every approval reads them.

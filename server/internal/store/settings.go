@@ -8,23 +8,44 @@ import (
 	"sync/atomic"
 )
 
+// Documents stores the settings of the hub: a JSON document for each name.
+type Documents interface {
+	// Document decodes the document with this name, and leaves the pointer's value as it is if there is none.
+	Document(ctx context.Context, name string, document any) error
+
+	// SetDocument replaces the document and appends NAME.changed with it to the audit log.
+	SetDocument(ctx context.Context, name string, document any, by string) error
+}
+
+// The names of the documents.
+const (
+	SafetyLimits    = "safety"   // control.SafetySettings
+	RequestDefaults = "requests" // control.RequestDefaults
+	PublicAddress   = "reach"    // control.ReachSettings
+	AlertRules      = "alerts"   // AlertSettings
+)
+
 // Settings are a document of settings of the hub in memory, as stored. Its methods are safe for concurrent use.
 type Settings[T any] struct {
+	store   Documents
 	name    string
-	load    func(context.Context) (T, error)
-	save    func(ctx context.Context, document T, by string) error
 	apply   func(T)
 	mu      sync.Mutex // serializes changes
 	current atomic.Pointer[T]
 }
 
-// OpenSettings reads a document, which errors call name. load and save are methods of a store: save also appends
-// to the audit log. apply puts the document into effect, now and whenever it changes, one call at a time.
-func OpenSettings[T any](
-	ctx context.Context, name string, load func(context.Context) (T, error), save func(context.Context, T, string) error, apply func(T),
-) (*Settings[T], error) {
-	s := &Settings[T]{name: name, load: load, save: save, apply: apply}
+// OpenSettings reads the document with this name; the zero value if there is none. apply puts it into effect, now
+// and whenever it changes, one call at a time.
+func OpenSettings[T any](ctx context.Context, documents Documents, name string, apply func(T)) (*Settings[T], error) {
+	s := &Settings[T]{store: documents, name: name, apply: apply}
 	return s, s.Reload(ctx)
+}
+
+func (s *Settings[T]) load(ctx context.Context) (document T, err error) {
+	if err = s.store.Document(ctx, s.name, &document); err != nil {
+		err = fmt.Errorf("read the settings %s: %w", s.name, err)
+	}
+	return document, err
 }
 
 // Read returns the document. The caller must not change what it refers to.
@@ -36,7 +57,7 @@ func (s *Settings[T]) Reload(ctx context.Context) error {
 	defer s.mu.Unlock()
 	document, err := s.load(ctx)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+		return err
 	}
 	if before := s.current.Load(); before == nil || !reflect.DeepEqual(*before, document) {
 		s.set(document)
@@ -58,7 +79,7 @@ func (s *Settings[T]) Change(ctx context.Context, by string, edit func(*T) error
 	defer s.mu.Unlock()
 	document, err := s.load(ctx) // another hub may have changed it
 	if err != nil {
-		return fmt.Errorf("read %s: %w", s.name, err)
+		return err
 	}
 	if err := edit(&document); err != nil {
 		return err
@@ -68,7 +89,7 @@ func (s *Settings[T]) Change(ctx context.Context, by string, edit func(*T) error
 			return err
 		}
 	}
-	if err := s.save(ctx, document, by); err != nil {
+	if err := s.store.SetDocument(ctx, s.name, document, by); err != nil {
 		return err
 	}
 	s.set(document)

@@ -116,11 +116,11 @@ func fillPolicy(t testing.TB, b *conformance.Harness) {
 	}
 	_, err = b.LiftFreeze(ctx, 1, "ada", b.Clock.Now())
 	require.NoError(t, err)
-	require.NoError(t, b.SetSafetySettings(ctx, control.SafetySettings{}, "ada"))
-	require.NoError(t, b.SetRequestDefaults(ctx, control.RequestDefaults{}, "ada"))
+	require.NoError(t, b.SetDocument(ctx, store.SafetyLimits, control.SafetySettings{}, "ada"))
+	require.NoError(t, b.SetDocument(ctx, store.RequestDefaults, control.RequestDefaults{}, "ada"))
 	require.NoError(t, b.PutCoverage(ctx, []store.CoverageRow{{Host: "laptop", Account: "ada", Agent: "codex", Report: []byte(`{}`), ReportedAt: b.Clock.Now(), Proof: []byte(`{}`), ProvenAt: b.Clock.Now(), Requester: "ada"}}, b.Clock.Now()))
-	require.NoError(t, b.SetReachSettings(ctx, control.ReachSettings{PublicURL: "https://hub.example"}, "ada"))
-	require.NoError(t, b.SetAlertSettings(ctx, store.AlertSettings{Rules: []control.AlertRule{{ID: 1, Kind: control.AlertStuck, Minutes: 15}}, LastID: 1}, "ada"))
+	require.NoError(t, b.SetDocument(ctx, store.PublicAddress, control.ReachSettings{PublicURL: "https://hub.example"}, "ada"))
+	require.NoError(t, b.SetDocument(ctx, store.AlertRules, store.AlertSettings{Rules: []control.AlertRule{{ID: 1, Kind: control.AlertStuck, Minutes: 15}}, LastID: 1}, "ada"))
 	for _, session := range []string{"s1", "s2"} {
 		_, _, err := b.OpenAlert(ctx, control.Alert{Rule: 1, Kind: control.AlertStuck, SourceApp: "app", SessionID: session, Evidence: "No event.", OpenedAt: now})
 		require.NoError(t, err)

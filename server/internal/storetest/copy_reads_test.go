@@ -65,11 +65,18 @@ func reads(ctx context.Context, s store.Store) map[string]func() (any, error) {
 		"Freezes": func() (any, error) {
 			return s.AutomaticFreezes(ctx, store.AutomaticFreezeFilter{Rule: control.RuleSpend, Limit: 9})
 		},
-		"SafetySettings":     func() (any, error) { return s.SafetySettings(ctx) },
-		"RequestDefaults":    func() (any, error) { return s.RequestDefaults(ctx) },
-		"ReachSettings":      func() (any, error) { return s.ReachSettings(ctx) },
+		"Documents": func() (any, error) {
+			var documents []any
+			for _, name := range []string{store.SafetyLimits, store.RequestDefaults, store.PublicAddress, store.AlertRules} {
+				var document any
+				if err := s.Document(ctx, name, &document); err != nil {
+					return nil, err
+				}
+				documents = append(documents, document)
+			}
+			return documents, nil
+		},
 		"Coverage":           func() (any, error) { return s.Coverage(ctx) },
-		"AlertSettings":      func() (any, error) { return s.AlertSettings(ctx) },
 		"open alerts":        func() (any, error) { return s.Alerts(ctx, true, 9) },
 		"closed alerts":      func() (any, error) { return s.Alerts(ctx, false, 9) },
 		"Channels":           func() (any, error) { return s.Channels(ctx) },

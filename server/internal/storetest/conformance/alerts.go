@@ -58,20 +58,3 @@ func (s suite) TestAlerts_KeepsTheNewestClosedOnes(t *testing.T) {
 	require.Len(t, closed, store.MaxClosedAlerts)
 	require.Equal(t, last, closed[0].ID)
 }
-
-func (s suite) TestAlerts_StoresRules(t *testing.T) {
-	t.Parallel()
-	b := s.open(t)
-	settings, err := b.AlertSettings(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, settings)
-	want := store.AlertSettings{LastID: 4, Rules: []control.AlertRule{{ID: 4, Kind: control.AlertSpend, USD: 2.5, Minutes: 60, Per: control.PerApp}}}
-	require.NoError(t, b.SetAlertSettings(t.Context(), want, "ada"))
-	b.Reopen(t)
-	settings, err = b.AlertSettings(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, want, settings)
-	entries, err := b.Ledger(t.Context(), store.LedgerPage{Limit: 1})
-	require.NoError(t, err)
-	require.Contains(t, string(entries[0]), "alerts.changed")
-}
