@@ -65,20 +65,23 @@ func BenchmarkStalled(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkStart measures the time from starting the program until it listens, and its
+// BenchmarkStart measures the time and CPU time from starting the program until it listens, and its
 // resident memory then.
 func BenchmarkStart(b *testing.B) {
 	var took []time.Duration
 	var memory int64
+	var cpu time.Duration
 	for b.Loop() {
 		began := time.Now()
 		hub := startServer(b, "hub")
 		took = append(took, time.Since(began))
+		cpu += hub.cpu(b)
 		memory = hub.memory(b)
 		hub.stop()
 	}
 	slices.Sort(took)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(quantile(took, 0.5), "listening-p50-ms")
+	b.ReportMetric(float64(cpu.Milliseconds())/float64(len(took)), "cpu-ms")
 	b.ReportMetric(float64(memory)/(1<<20), "MiB")
 }

@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,8 +46,8 @@ type Config struct {
 // Server serves clients of the Model Context Protocol.
 type Server struct {
 	Config
-	handler   http.Handler
-	waitSlots chan struct{} // semaphore of maxWaitingCalls
+	handler   func() http.Handler // makes it once
+	waitSlots chan struct{}       // semaphore of maxWaitingCalls
 }
 
 // maxWaitingCalls limits the calls that wait for people at the same time. Further calls
@@ -64,18 +65,23 @@ func New(cfg Config) *Server {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{Config: cfg, waitSlots: make(chan struct{}, maxWaitingCalls)}
-	server := sdk.NewServer(&sdk.Implementation{Name: "hookback", Title: "Hookback", Version: cmp.Or(cfg.Version, "unknown")}, &sdk.ServerOptions{
-		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, Logger: cfg.Log,
+	s.handler = sync.OnceValue(s.newHandler)
+	return s
+}
+
+// newHandler resolves the schemas of all tools, which takes milliseconds of CPU time.
+func (s *Server) newHandler() http.Handler {
+	server := sdk.NewServer(&sdk.Implementation{Name: "hookback", Title: "Hookback", Version: cmp.Or(s.Version, "unknown")}, &sdk.ServerOptions{
+		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, Logger: s.Log,
 	})
 	s.addAskTools(server)
 	s.addRequestTools(server)
 	s.addSearchTool(server)
-	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
-		Stateless: true, Logger: cfg.Log, MaxRequestBodyBytes: schema.MaxBody,
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, Logger: s.Log, MaxRequestBodyBytes: schema.MaxBody,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   true, // the hub's origin guard has checked Host and Origin
 	})
-	return s
 }
 
 // HandlerFor returns the handler of one request by the given caller. When waitCtx ends, a waiting
@@ -88,7 +94,7 @@ func (s *Server) HandlerFor(waitCtx context.Context, by hub.Caller) http.Handler
 			return
 		}
 		c.waitCtx = waitCtx
-		s.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+		s.handler().ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -16,8 +17,8 @@ import (
 
 const indexFile = "/index.html"
 
-// Files are the dashboard's files, read once at startup. Fiber's own file handlers
-// support neither content hashes nor embedded files without a modification time.
+// Files are the dashboard's files. Fiber's own file handlers support neither content hashes nor
+// embedded files without a modification time.
 type Files struct {
 	files map[string]*asset // by path
 }
@@ -25,9 +26,13 @@ type Files struct {
 type asset struct {
 	mediaType    string
 	cacheControl string
-	csp          string // overrides the dashboard's content security policy; empty: no override
-	etag         string // of the uncompressed content, without quotes
-	content      []byte
+	csp          string         // overrides the dashboard's content security policy; empty: no override
+	content      func() content // reads it once
+}
+
+type content struct {
+	etag         string // of plain, without quotes
+	plain        []byte
 	brotli, gzip []byte // nil if the build has no compressed file
 }
 
@@ -37,7 +42,8 @@ var mediaTypes = map[string]string{
 	".webmanifest": "application/manifest+json", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
-// Load reads every file of root, and its compressed forms NAME.br and NAME.gz. A nil root has no files.
+// Load lists the files of root, and reads each at its first request, with its compressed forms NAME.br and
+// NAME.gz: the start of the hub reads none of some hundred. A nil root has no files.
 func Load(root fs.FS) *Files {
 	a := &Files{files: map[string]*asset{}}
 	if root == nil {
@@ -48,30 +54,29 @@ func Load(root fs.FS) *Files {
 		if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") || isCompressed(name) {
 			return err
 		}
-		b, err := fs.ReadFile(root, name)
-		if err == nil {
-			f := newAsset("/"+name, b)
-			f.brotli, _ = fs.ReadFile(root, name+".br")
-			f.gzip, _ = fs.ReadFile(root, name+".gz")
-			a.files["/"+name] = f
-		}
-		return err
+		a.files["/"+name] = newAsset(root, name)
+		return nil
 	})
 	return a
 }
 
 func isCompressed(name string) bool { return path.Ext(name) == ".br" || path.Ext(name) == ".gz" }
 
-func newAsset(name string, b []byte) *asset {
-	sum := sha256.Sum256(b)
-	f := &asset{content: b, etag: hex.EncodeToString(sum[:12]), mediaType: mediaTypes[path.Ext(name)], cacheControl: "no-cache"}
+func newAsset(root fs.FS, name string) *asset {
+	f := &asset{mediaType: mediaTypes[path.Ext(name)], cacheControl: "no-cache", content: sync.OnceValue(func() content {
+		plain, _ := fs.ReadFile(root, name)
+		brotli, _ := fs.ReadFile(root, name+".br")
+		gzip, _ := fs.ReadFile(root, name+".gz")
+		sum := sha256.Sum256(plain)
+		return content{etag: hex.EncodeToString(sum[:12]), plain: plain, brotli: brotli, gzip: gzip}
+	})}
 	if f.mediaType == "" {
 		f.mediaType = "application/octet-stream"
 	}
-	if name == apiFile {
+	if "/"+name == apiFile {
 		f.csp = APIPolicy
 	}
-	if strings.HasPrefix(name, "/assets/") { // the name contains a content hash
+	if strings.HasPrefix(name, "assets/") { // the name contains a content hash
 		f.cacheControl = "public, max-age=31536000, immutable"
 	}
 	return f
@@ -80,7 +85,7 @@ func newAsset(name string, b []byte) *asset {
 // Page identifies the dashboard's version; empty: there is no dashboard.
 func (a *Files) Page() string {
 	if index := a.files[indexFile]; index != nil {
-		return index.etag
+		return index.content().etag
 	}
 	return ""
 }
@@ -115,14 +120,15 @@ func (a *Files) Serve(c *fiber.Ctx) error {
 }
 
 func (f *asset) send(c *fiber.Ctx) error {
-	body, etag := f.content, f.etag
+	content := f.content()
+	body, etag := content.plain, content.etag
 	accept := c.Get(fiber.HeaderAcceptEncoding)
 	switch {
-	case f.brotli != nil && acceptsEncoding(accept, "br"):
-		body, etag = f.brotli, etag+"-br"
+	case content.brotli != nil && acceptsEncoding(accept, "br"):
+		body, etag = content.brotli, etag+"-br"
 		c.Set(fiber.HeaderContentEncoding, "br")
-	case f.gzip != nil && acceptsEncoding(accept, "gzip"):
-		body, etag = f.gzip, etag+"-gz"
+	case content.gzip != nil && acceptsEncoding(accept, "gzip"):
+		body, etag = content.gzip, etag+"-gz"
 		c.Set(fiber.HeaderContentEncoding, "gzip")
 	}
 	if f.csp != "" {

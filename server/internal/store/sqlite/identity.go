@@ -29,7 +29,7 @@ func (s *engine) openIdentity(ctx context.Context, w *writer) error {
 	}
 	s.Key = key
 	if len(public) == 0 {
-		if err := s.setFirstKey(ctx, w); err != nil {
+		if err := s.setFirstKey(w); err != nil {
 			return err
 		}
 	}
@@ -40,15 +40,16 @@ func (s *engine) openIdentity(ctx context.Context, w *writer) error {
 }
 
 // setFirstKey stores the public key.
-func (s *engine) setFirstKey(ctx context.Context, w *writer) error {
+func (s *engine) setFirstKey(w *writer) error {
 	err := w.runNow(func(t *tx) error { return t.SetKey(s.Key) })
 	if err != nil {
 		return fmt.Errorf("store the hub's public key: %w", err)
 	}
-	return s.commitKey(ctx, w)
+	return identity.Commit(identity.File(s.file))
 }
 
-// commitKey puts the prepared key in its place after the database has its public key.
+// commitKey puts the prepared key in its place after the database has its public key and the secrets that it
+// encrypts.
 func (s *engine) commitKey(ctx context.Context, w *writer) error {
 	if err := identity.Commit(identity.File(s.file)); err != nil {
 		return err

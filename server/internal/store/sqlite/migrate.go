@@ -61,10 +61,10 @@ func migrateTo(ctx context.Context, db *sql.DB, files fs.FS, log *slog.Logger) (
 		return 0, fmt.Errorf("the database was written by an old build of Hookback (schema %d, this version upgrades from %d); "+
 			"nothing was changed; start and stop the build of commit ff4c8f2b on it, then this one", current, oldestUpgrade)
 	}
-	if err := requireNoGap(ctx, p, current); err != nil || current == newest {
-		return newest, err
-	}
 	if current > 0 {
+		if err := requireNoGap(ctx, p, current); err != nil || current == newest {
+			return newest, err
+		}
 		log.Info("database upgrade started; it may take seconds to minutes and needs free space of the size of the database",
 			"schema", current, "to", newest)
 	}
