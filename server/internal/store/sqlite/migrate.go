@@ -89,16 +89,17 @@ func requireNoGap(ctx context.Context, p *goose.Provider, current int64) error {
 	return nil
 }
 
-// makeTables makes the tables of an empty database, or upgrades those of an old one.
+// makeTables makes the tables of an empty database, or upgrades those of an old one. Builds before the first
+// release also had the tables of schemaFile under the number before it: they stay.
 func makeTables(ctx context.Context, t *sql.Tx, schema string) error {
-	var isOld bool
-	if err := t.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE name = 'hub'`).Scan(&isOld); err != nil {
-		return err
-	}
-	if isOld {
+	var hasTables, isOld bool
+	err := t.QueryRowContext(ctx, `SELECT count(*) > 0, total(name = 'stream_id') > 0 FROM pragma_table_info('hub')`).Scan(&hasTables, &isOld)
+	if err == nil && isOld {
 		return upgradeTables(ctx, t, schema)
 	}
-	_, err := t.ExecContext(ctx, schema)
+	if err == nil && !hasTables {
+		_, err = t.ExecContext(ctx, schema)
+	}
 	return err
 }
 

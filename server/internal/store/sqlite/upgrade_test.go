@@ -170,6 +170,19 @@ func TestUpgrade_IsAllOrNothing(t *testing.T) {
 	require.Equal(t, []string{"[59]"}, contents(t, before, `SELECT max(version_id) FROM goose_db_version`, 1))
 }
 
+// A build of the main branch had these tables under the number of the chain's last step.
+func TestUpgrade_KeepsTablesWithoutStream(t *testing.T) {
+	t.Parallel()
+	b := newTestStore(t)
+	b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
+	require.NoError(t, b.engine.Close())
+	_, err := openSQL(t, b.file).ExecContext(t.Context(), `UPDATE goose_db_version SET version_id = 61 WHERE version_id = 62`)
+	require.NoError(t, err)
+	b.Open(t)
+	require.EqualValues(t, 1, b.Head())
+	require.EqualValues(t, schemaStep, b.engine.Schema())
+}
+
 // A build from between two versions may have applied a later step without an earlier one.
 func TestMigrate_RefusesGap(t *testing.T) {
 	t.Parallel()
