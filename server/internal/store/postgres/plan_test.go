@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func TestQueryPlans_UseIndexes(t *testing.T) {
 	b := newTestStore(t, testConfig(t))
 	ctx := t.Context()
 	fill := func(conn *pgxpool.Conn) error {
-		for _, statement := range append(append([]string{`SET statement_timeout = 0`}, fillTables...), `VACUUM (ANALYZE)`) {
+		for _, statement := range slices.Concat([]string{`SET statement_timeout = 0`}, fillTables, []string{`VACUUM (ANALYZE)`}) {
 			args := []any{int64(plannedRows)}[:strings.Count(statement, "$1")]
 			if _, err := conn.Exec(ctx, statement, args...); err != nil {
 				return fmt.Errorf("%s: %w", statement, err)
