@@ -27,7 +27,8 @@ func (m Machine) cacheFile() string { return filepath.Join(m.State, "inspected.j
 
 // inspect returns the inspection of the settings as they are.
 func (m Machine) inspect(known *manifest) (in inspection, err error) {
-	if m.Cache {
+	isCached := m.Cache && len(known.Files) > 0 // without an installation there is little to read
+	if isCached {
 		in.Key = m.settingsKey(known)
 		var cached inspection
 		text, _, err := readSettings(m.cacheFile())
@@ -47,7 +48,7 @@ func (m Machine) inspect(known *manifest) (in inspection, err error) {
 			in.Disabled[agent] = DisabledBy(m, agent)
 		}
 	}
-	if m.Cache && !hasError { // an error has no JSON
+	if isCached && !hasError { // an error has no JSON
 		if text, err := json.Marshal(in); err == nil && os.MkdirAll(m.State, 0o700) == nil {
 			_ = atomicfile.Replace(m.cacheFile(), text, 0o600) // the next hook inspects again
 		}
