@@ -111,17 +111,24 @@ func (h *Hub) Events() []*Question {
 
 // Question waits for the n-th event, counted from 1.
 func (h *Hub) Question(ctx context.Context, n int) (*Question, error) {
-	for {
+	return waitForEvent(ctx, n, func() (chan struct{}, []*Question) {
 		h.mu.Lock()
-		added, events := h.added, h.events
-		h.mu.Unlock()
+		defer h.mu.Unlock()
+		return h.added, h.events
+	})
+}
+
+// waitForEvent waits for the n-th event. The channel is closed when there are more.
+func waitForEvent[E any](ctx context.Context, n int, stored func() (added chan struct{}, events []E)) (e E, err error) {
+	for {
+		added, events := stored()
 		if len(events) >= n {
 			return events[n-1], nil
 		}
 		select {
 		case <-added:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("no event %d: %w", n, ctx.Err())
+			return e, fmt.Errorf("no event %d: %w", n, ctx.Err())
 		}
 	}
 }

@@ -3,7 +3,6 @@ package fakehub
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -54,19 +53,11 @@ func (s *ReferenceServer) URL() string { return "http://" + s.address }
 
 // Event waits for the n-th event, counted from 1, and returns it as a dashboard has it.
 func (s *ReferenceServer) Event(ctx context.Context, n int) (map[string]any, error) {
-	for {
+	return waitForEvent(ctx, n, func() (chan struct{}, []map[string]any) {
 		s.mu.Lock()
-		added, events := s.added, s.events
-		s.mu.Unlock()
-		if len(events) >= n {
-			return events[n-1], nil
-		}
-		select {
-		case <-added:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("no event %d: %w", n, ctx.Err())
-		}
-	}
+		defer s.mu.Unlock()
+		return s.added, s.events
+	})
 }
 
 // ServeHTTP answers every path, as the reference server does.
