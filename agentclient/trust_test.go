@@ -44,7 +44,6 @@ func TestTrust_Sources(t *testing.T) {
 			trust, err := agentclient.LoadTrustFrom(test.o, test.system, os.Getuid())
 			require.NoError(t, err)
 			require.Equal(t, test.file, trust.File())
-			require.Equal(t, test.file == systemFile, trust.ManagedBySystem())
 			var got string
 			for _, p := range trust.Pins() {
 				got += p.String()

@@ -93,9 +93,6 @@ func (t *Trust) Pins() []Pin {
 // has no home directory.
 func (t *Trust) File() string { return t.file }
 
-// ManagedBySystem reports whether the pins come from the machine's administrator.
-func (t *Trust) ManagedBySystem() bool { return t.system }
-
 // HasOrigin reports whether a pin is for the origin of this hub address.
 func (t *Trust) HasOrigin(hub string) bool {
 	origin, err := OriginOf(hub)
