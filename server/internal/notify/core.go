@@ -49,8 +49,11 @@ type Config struct {
 	}
 	Feed *feed.Feed
 
-	// Reach is the hub's address for links; nil: Base, which is checked by no one.
-	Reach    Reach
+	// Reach returns the base of links, and whether they work only on the hub's machine, which it then
+	// names; nil: Base, which is checked by no one.
+	Reach interface {
+		Links() (base, machine string, isLocal bool)
+	}
 	Base     string
 	Accounts Accounts // nil: none
 	// Viewers are the people who have the dashboard open; nil: unknown.
@@ -169,13 +172,6 @@ func (k *core) readQuestion(ctx context.Context, id schema.EventID) (*buttons.Qu
 		return nil, err
 	}
 	return buttons.Read(stored)
-}
-
-// Reach is the hub's address.
-type Reach interface {
-	// Links returns the base of links, and whether they work only on the hub's machine, which it then
-	// names.
-	Links() (base, machine string, isLocal bool)
 }
 
 // fixedAddress is an address that does not change.

@@ -19,7 +19,7 @@ import (
 	"github.com/hookback/hookback/server/internal/netguard"
 )
 
-var mailKind = kind{
+var mailKind = kind{ //nolint:gosec // names of what to fill in
 	name: "smtp", schemes: []string{"smtp", "smtps"}, example: "smtp://USER:PASSWORD@HOST:587/?from=ADDRESS", showsHost: true,
 	parse: func(address string) (target, error) {
 		c, err := parseMailURL(address)
@@ -61,21 +61,17 @@ func parseMailURL(address string) (*smtpConfig, error) {
 			return nil, bad
 		}
 	}
-	q := u.Query()
-	for _, param := range []struct {
-		name string
-		into *string
-		must bool
-	}{{"from", &m.from, true}, {"to", &m.to, false}} {
-		text := q.Get(param.name)
-		if text == "" && !param.must {
-			continue
-		}
-		parsed, err := mail.ParseAddress(text)
+	from, err := mail.ParseAddress(u.Query().Get("from"))
+	if err != nil {
+		return nil, bad
+	}
+	m.from = from.Address
+	if text := u.Query().Get("to"); text != "" {
+		to, err := mail.ParseAddress(text)
 		if err != nil {
 			return nil, bad
 		}
-		*param.into = parsed.Address
+		m.to = to.Address
 	}
 	return m, nil
 }

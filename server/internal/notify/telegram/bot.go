@@ -126,10 +126,21 @@ func (b *bot) handle(ctx context.Context, u *update) error {
 
 // say replies to a message.
 func (b *bot) say(ctx context.Context, to *chatMessage, text string) {
-	b.reply(ctx, "sendMessage", map[string]any{
-		"chat_id": to.Chat.ID, "text": text, "reply_parameters": map[string]any{"message_id": to.ID, "allow_sending_without_reply": true},
-		"link_preview_options": map[string]bool{"is_disabled": true},
-	})
+	params := message(text)
+	params["chat_id"], params["reply_parameters"] = to.Chat.ID, map[string]any{"message_id": to.ID, "allow_sending_without_reply": true}
+	b.reply(ctx, "sendMessage", params)
+}
+
+// message returns the parameters of a message without a preview of its link.
+func message(text string) map[string]any {
+	return map[string]any{"text": text, "link_preview_options": map[string]bool{"is_disabled": true}}
+}
+
+// question is message with the text of a question between two others, which shows no links.
+func question(before, text, after string) map[string]any {
+	params := message(before + text + after)
+	params["entities"] = []entity{{"pre", buttons.Length16(before), buttons.Length16(text)}}
+	return params
 }
 
 // reply calls a method whose failure loses only a confirmation: the decision is stored.
@@ -159,16 +170,11 @@ func (b *bot) link(ctx context.Context, m *chatMessage) (reply string, err error
 // Send sends a message to the chats of the channel.
 func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 	offer := b.Offer(m.Question)
-	params := map[string]any{
-		"text": m.Plain, "disable_notification": b.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
-	}
+	params := question(m.Headline+"\n\n", offer.Text, "\n\n"+m.Footer)
 	if offer.Refused != "" {
-		params["text"] = m.Plain + "\n\nAnswer in the dashboard: " + offer.Refused + "."
-	} else {
-		before := m.Headline + "\n\n"
-		params["text"] = before + offer.Text + "\n\n" + m.Footer
-		params["entities"] = []entity{{"pre", buttons.Length16(before), buttons.Length16(offer.Text)}}
+		params = message(m.Plain + "\n\nAnswer in the dashboard: " + offer.Refused + ".")
 	}
+	params["disable_notification"] = b.Silent
 	switch {
 	case offer.CanReply:
 		params["reply_markup"] = map[string]any{"force_reply": true, "input_field_placeholder": "Your answer"}
@@ -191,10 +197,11 @@ func (b *bot) Send(ctx context.Context, m *chat.Message) error {
 
 // SendText sends a message that is not about a question.
 func (b *bot) SendText(ctx context.Context, text string) error {
+	params := message(text)
+	params["disable_notification"] = b.Silent
 	for _, to := range b.Chats {
-		if err := b.api.call(ctx, "sendMessage", 0, map[string]any{
-			"chat_id": to, "text": text, "disable_notification": b.Silent, "link_preview_options": map[string]bool{"is_disabled": true},
-		}, nil); err != nil {
+		params["chat_id"] = to
+		if err := b.api.call(ctx, "sendMessage", 0, params, nil); err != nil {
 			return err
 		}
 	}
@@ -217,17 +224,11 @@ func (b *bot) keyboard(m *chat.Message, offered []buttons.Button) keyboard {
 
 // update replaces a message by the question and its outcome. That removes its buttons.
 func (b *bot) update(ctx context.Context, m store.ChatMessage, o chat.Outcome) error {
-	before, after := "", o.Result
+	params := message(o.Result)
 	if o.Question != "" {
-		before, after = o.Headline+"\n\n", "\n\n"+o.Result
+		params = question(o.Headline+"\n\n", o.Question, "\n\n"+o.Result)
 	}
-	message, _ := strconv.ParseInt(m.Message, 10, 64)
-	params := map[string]any{
-		"chat_id": m.Chat, "message_id": message, "text": before + o.Question + after,
-		"link_preview_options": map[string]bool{"is_disabled": true},
-	}
-	if o.Question != "" {
-		params["entities"] = []entity{{"pre", buttons.Length16(before), buttons.Length16(o.Question)}}
-	}
+	params["chat_id"] = m.Chat
+	params["message_id"], _ = strconv.ParseInt(m.Message, 10, 64)
 	return b.api.call(ctx, "editMessageText", 0, params, nil)
 }
