@@ -100,10 +100,16 @@ async function readProblem(answer: globalThis.Response): Promise<Problem> {
   return problem(statusText, status, 'internal', copy.status(status, statusText))
 }
 
-export function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const headers = { 'Content-Type': 'application/json' }
-  return call<T>(path, { method: 'POST', headers, body: toJson(body), ...(signal && { signal }) })
+/** CSRF protection: the hub accepts changes only with a JSON content type, even without a body. */
+function change<T>(method: string, path: string, body?: unknown, init?: RequestInit): Promise<T> {
+  const headers = { 'Content-Type': 'application/json', ...init?.headers }
+  return call<T>(path, { ...init, method, headers, ...(body !== undefined && { body: toJson(body) }) })
 }
+
+export const post = <T>(path: string, body: unknown, signal?: AbortSignal) =>
+  change<T>('POST', path, body, signal && { signal })
+export const put = <T>(path: string, body: unknown) => change<T>('PUT', path, body)
+export const remove = <T>(path: string, body?: object) => change<T>('DELETE', path, body)
 
 /** The request to create a token. */
 export interface NewToken {
@@ -113,12 +119,6 @@ export interface NewToken {
   apps?: string[]
   /** Expiry, Unix ms; absent if it does not expire. */
   expiresAt?: number
-}
-
-/** CSRF protection: the hub accepts changes only with a JSON content type, even without a body. */
-function remove<T>(path: string, body?: object): Promise<T> {
-  const headers = { 'Content-Type': 'application/json' }
-  return call<T>(path, { method: 'DELETE', headers, ...(body && { body: JSON.stringify(body) }) })
 }
 
 export type EventQuery = Partial<
@@ -221,11 +221,7 @@ export const sessionMessages = (app: string, id: string) =>
 
 /** Sends a message to a session. A repeat with the same key returns the first message. */
 export const sendMessage = (draft: MessageDraft, key: string) =>
-  call<Message>('/api/session/messages', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
-    body: JSON.stringify(draft),
-  })
+  change<Message>('POST', '/api/session/messages', draft, { headers: { 'Idempotency-Key': key } })
 
 /** Withdraws a message that was not handed over. */
 export const withdrawMessage = (id: number) => remove<Message>(`/api/session/messages/${id}`)
@@ -317,11 +313,7 @@ export const subscribeBrowser = (subscription: PushSubscriptionJSON) =>
 
 /** Disables Web Push for this browser. */
 export const unsubscribeBrowser = (endpoint: string) =>
-  call<NotificationSettings>('/api/push', {
-    method: 'DELETE',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ endpoint }),
-  })
+  remove<NotificationSettings>('/api/push', { endpoint })
 
 /** The passkeys of the signed-in person. */
 export const passkeys = () => call<Passkey[]>('/api/passkeys')

@@ -1,5 +1,5 @@
 // API calls for requests, rules, notification channels and the audit log.
-import { call, post } from './api'
+import { call, post, remove } from './api'
 import type {
   AutomaticPage,
   PolicyList,
@@ -29,14 +29,6 @@ import type {
   Confirmation,
 } from './schema'
 import type { RuleDraft, RulePreview } from './types'
-
-/** CSRF protection: the hub accepts changes only with a JSON body. */
-const remove = <T>(path: string, body: unknown = {}) =>
-  call<T>(path, {
-    method: 'DELETE',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
 
 /** Which agents run the gate, by machine and account. */
 export const coverage = () => call<CoverageList>('/api/coverage')

@@ -1,17 +1,12 @@
 // API calls for the hub's public address, and for pairing devices.
 import { linkReachText } from '../ui/lazyText'
-import { call, post } from './api'
+import { call, post, put } from './api'
 import type { Confirmation, PairingCode, Reach, SignInResult } from './schema'
 
 export const readReach = () => call<Reach>('/api/reach')
 
 /** Saves the address if this hub answers there. An empty one removes the setting. */
-export const setReach = (publicUrl: string) =>
-  call<Reach>('/api/reach', {
-    method: 'PUT',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ publicUrl }),
-  })
+export const setReach = (publicUrl: string) => put<Reach>('/api/reach', { publicUrl })
 
 /**
  * Replaces a copied link to a path by one that works on other devices, if there is one. Returns what to

@@ -1,5 +1,5 @@
 // API calls for links that show one session.
-import { call, post } from './api'
+import { call, post, remove } from './api'
 import type { Share, ShareDraft, SharedSession } from './schema'
 
 /** The links of a session that have not ended. */
@@ -12,8 +12,7 @@ export const shares = () => call<Share[]>('/api/shares')
 /** Creates a link. Only this result contains its URL. */
 export const createShare = (draft: ShareDraft) => post<Share>('/api/shares', draft)
 
-export const revokeShare = (id: string) =>
-  call<Share[]>(`/api/shares/${id}`, { method: 'DELETE', headers: { 'Content-Type': 'application/json' } })
+export const revokeShare = (id: string) => remove<Share[]>(`/api/shares/${id}`)
 
 /** The session of the link that showShare set. */
 export const sharedSession = () => call<SharedSession>('/api/shared')
