@@ -130,7 +130,8 @@ type Hub struct {
 	sessionApps     map[sentSession]string // their applications
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
-	reserved        reservations
+	byOwner         tally[string]            // of the questions asked at this hub since it started and not settled
+	unstored        tally[store.SessionKey]  // of the questions that are not stored yet
 }
 
 // Reach counts the notifications that reach people.

@@ -21,12 +21,13 @@ import (
 // postedEvent is an event on its way through the hub, and its result.
 type postedEvent struct {
 	*arrival.Arrival
-	caller  Caller
-	receipt store.Receipt
-	event   *store.Event       // as it is stored, and then after its effects
-	first   *question.Snapshot // of the question, if this is a repeat of its POST
-	result  StoredEvent
-	err     error
+	requester string // authenticated name of the poster; empty: unknown
+	isLate    bool   // it is one of a batch: its hook could not reach the hub at the time of the event
+	receipt   store.Receipt
+	event     *store.Event       // as it is stored, and then after its effects
+	first     *question.Snapshot // of the question, if this is a repeat of its POST
+	result    StoredEvent
+	err       error
 }
 
 // isQuestion reports whether the event has a question, and is stored with one.
@@ -59,8 +60,9 @@ var effects = []struct {
 
 // finish runs the effects of an appended event. A repeat must be one of an application that the caller's token is valid
 // for, which may be another than the draft's.
-func (h *Hub) finish(ctx context.Context, s *postedEvent) {
+func (h *Hub) finish(ctx context.Context, s *postedEvent, caller Caller) {
 	r := &s.receipt
+	s.requester, s.isLate = caller.Identity.Requester(), caller.isLate
 	if s.err == nil && r.Replayed && s.Directive != nil && !isSameEvent(&s.Event, r.Event) {
 		if r.Directive == nil || r.Directive.Freeze == nil {
 			s.err = schema.ErrKeyConflict
@@ -68,7 +70,7 @@ func (h *Hub) finish(ctx context.Context, s *postedEvent) {
 			r.Directive = &control.Directive{Freeze: r.Directive.Freeze}
 		}
 	}
-	if s.err == nil && r.Replayed && !s.caller.Identity.CanPost(r.Event.App) {
+	if s.err == nil && r.Replayed && !caller.Identity.CanPost(r.Event.App) {
 		s.err = schema.ErrKeyConflict
 	}
 	if s.Ask != nil && (s.err != nil || r.Replayed) {
@@ -105,7 +107,7 @@ func withRetryHint(err error) error {
 
 func (h *Hub) observeCoverage(_ context.Context, s *postedEvent) {
 	if h.Coverage != nil {
-		h.Coverage.Observe(s.caller.Identity.Requester(), s.event)
+		h.Coverage.Observe(s.requester, s.event)
 	}
 }
 

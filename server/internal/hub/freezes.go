@@ -220,7 +220,7 @@ func (p *freezeProgress) drop(s store.Freezes) {
 
 // recordFrozen records an event of a frozen session.
 func (h *Hub) recordFrozen(_ context.Context, s *postedEvent) {
-	e, directive, isLate := s.event, s.receipt.Directive, s.caller.isLate
+	e, directive, isLate := s.event, s.receipt.Directive, s.isLate
 	f := h.Store.FreezeOf(e.App, e.Session)
 	if f == nil {
 		return

@@ -47,7 +47,6 @@ func New(cfg Config) *Hub {
 		sessionApps:     map[sentSession]string{},
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
 		stopBlocks:      map[store.SessionKey]int{},
-		reserved:        newReservations(),
 	}
 	h.requests = lifeline.New(lifeline.Config{Store: cfg.Store, Hub: h, Grace: cfg.ReconnectGrace, Log: cfg.Log}, cfg.Store.Head())
 	h.countPending()

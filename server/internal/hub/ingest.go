@@ -30,7 +30,12 @@ type StoredEvent struct {
 // Ingest stores one event and returns after it is durable on disk. The body may be
 // reused afterwards. It returns the errors of package schema.
 func (h *Hub) Ingest(ctx context.Context, body []byte, caller Caller) (StoredEvent, error) {
-	s := h.ingestAll(ctx, [][]byte{body}, caller)[0]
+	var s postedEvent
+	if s.Arrival, s.err = h.draft(ctx, body, caller); s.err == nil {
+		h.requestDirective(s.Arrival, caller)
+		s.receipt, s.err = h.Store.Append(ctx, &s.EventDraft)
+		h.finish(ctx, &s, caller)
+	}
 	return s.result, s.err
 }
 
@@ -43,37 +48,28 @@ func (h *Hub) IngestBatch(ctx context.Context, body []byte, caller Caller) (resu
 	if err != nil {
 		return nil, nil, err
 	}
-	results := make([]arrival.Result, len(events))
-	for i, s := range h.ingestAll(ctx, events, caller) {
-		results[i] = arrival.Result{Event: s.result.JSON, Err: s.err}
-		if s.result.HasQuestion {
+	list, drafts := make([]postedEvent, len(events)), make([]*store.EventDraft, 0, len(events))
+	for i, event := range events {
+		s := &list[i]
+		if s.Arrival, s.err = h.draft(ctx, event, caller); s.err == nil {
+			h.requestDirective(s.Arrival, caller)
+			drafts = append(drafts, &s.EventDraft)
+		}
+	}
+	appended, results := h.Store.AppendAll(ctx, drafts), make([]arrival.Result, len(events))
+	for i := range list {
+		s := &list[i]
+		if s.err == nil {
+			s.receipt, s.err = appended[0].Receipt, appended[0].Err
+			appended = appended[1:]
+			h.finish(ctx, s, caller)
+		}
+		if results[i] = (arrival.Result{Event: s.result.JSON, Err: s.err}); s.result.HasQuestion {
 			ids = append(ids, s.result.ID)
 		}
 	}
 	result, err = arrival.EncodeResults(results)
 	return result, ids, err
-}
-
-// ingestAll stores events, and returns their results in the same order.
-func (h *Hub) ingestAll(ctx context.Context, bodies [][]byte, caller Caller) []postedEvent {
-	list, drafts := make([]postedEvent, len(bodies)), make([]*store.EventDraft, 0, len(bodies))
-	for i, body := range bodies {
-		s := &list[i]
-		s.caller = caller
-		if s.Arrival, s.err = h.draft(ctx, body, caller); s.err == nil {
-			h.requestDirective(s.Arrival, caller)
-			drafts = append(drafts, &s.EventDraft)
-		}
-	}
-	appended := h.Store.AppendAll(ctx, drafts)
-	for i := range list {
-		if s := &list[i]; s.err == nil {
-			s.receipt, s.err = appended[0].Receipt, appended[0].Err
-			appended = appended[1:]
-			h.finish(ctx, s)
-		}
-	}
-	return list
 }
 
 // draft reads an event and adds to it what the hub knows. The result aliases body. That is safe: the store is done with

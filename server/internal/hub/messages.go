@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,19 +53,38 @@ func (h *Hub) storeMessage(ctx context.Context, d control.MessageDraft, key, fro
 	if err != nil {
 		return nil, withRetryHint(err)
 	}
-	if isNew {
-		// The session may have ended since the check, before the message was stored.
-		if ended, err := h.hasEnded(ctx, session); err == nil && ended {
-			err = h.Store.EndMessages(ctx, session)
-			if err == nil {
-				err = schema.ErrSessionEnded
-			}
-			h.messagesChanged(session)
-			return nil, err
-		}
-		h.messagesChanged(session)
+	if !isNew {
+		return json.Marshal(m)
+	}
+	// The session may have ended since the check, before the message was stored.
+	if ended, failed := h.hasEnded(ctx, session); failed == nil && ended {
+		err = cmp.Or(h.Store.EndMessages(ctx, session), schema.ErrSessionEnded)
+	}
+	h.messagesChanged(session)
+	if err != nil {
+		return nil, err
 	}
 	return json.Marshal(m)
+}
+
+// redactText returns text with secrets removed.
+func (h *Hub) redactText(text string) string {
+	if h.Redactor == nil || text == "" {
+		return text
+	}
+	list, err := json.Marshal([]string{text})
+	if err != nil {
+		return ""
+	}
+	clean, n := h.Redactor.JSON(list)
+	if n == 0 {
+		return text
+	}
+	var texts []string
+	if json.Unmarshal(clean, &texts) != nil || len(texts) != 1 {
+		return ""
+	}
+	return texts[0]
 }
 
 // requireMessageAccess requires a signed-in operator, also on an open hub: a message carries a
@@ -188,8 +208,10 @@ func (h *Hub) requestDirective(a *arrival.Arrival, caller Caller) {
 	if caller.Accepts == nil || *caller.Accepts == (control.Accepts{}) {
 		return
 	}
-	r := &store.DirectiveRequest{Accepts: *caller.Accepts, AgentID: agentID, IsValid: h.env.IsGrantValid, CanSend: h.canSendMessage}
-	r.Message = r.Message && hasMessages && !ends && (a.Type != stopEvent || h.mayBlockStop(key))
+	r := &store.DirectiveRequest{Accepts: *caller.Accepts, AgentID: agentID, IsValid: h.env.IsGrantValid}
+	if r.Message = r.Message && hasMessages && !ends && (a.Type != stopEvent || h.mayBlockStop(key)); r.Message {
+		r.CanSend = h.canSendMessage
+	}
 	if r.Grant && h.Store.HasGrants(a.App, a.Session) {
 		if c := a.SentCall(nil); c.Exists() {
 			r.Digest = control.Digest(c.Name, c.Arguments)

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -150,66 +151,34 @@ type PendingLimits struct {
 }
 
 func (l *PendingLimits) setDefaults() {
-	for _, d := range []struct {
-		field *int
-		value int
-	}{{&l.Session, 256}, {&l.Owner, 1000}, {&l.Hub, 10_000}} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
+	l.Session, l.Owner, l.Hub = cmp.Or(l.Session, 256), cmp.Or(l.Owner, 1000), cmp.Or(l.Hub, 10_000)
+}
+
+// tally counts questions under a key. Hub.mu guards it.
+type tally[K comparable] struct {
+	keys   map[string]K // by the uid of the event
+	counts map[K]int
+}
+
+func (t *tally[K]) add(uid string, key K) {
+	if t.keys == nil {
+		t.keys, t.counts = map[string]K{}, map[K]int{}
 	}
+	t.keys[uid] = key
+	t.counts[key]++
 }
 
-// reservations count questions against the limits: per requester the ones asked at this hub since it
-// started and not settled, and per session the ones not stored yet. Hub.mu guards them.
-type reservations struct {
-	owners    map[string]string           // uid of the event → owner
-	byOwner   map[string]int              // owner → number of its questions
-	unstored  map[string]store.SessionKey // uid of the event → session
-	bySession map[store.SessionKey]int    // session → number of its questions in unstored
-}
-
-func newReservations() reservations {
-	return reservations{
-		owners: map[string]string{}, byOwner: map[string]int{},
-		unstored: map[string]store.SessionKey{}, bySession: map[store.SessionKey]int{},
-	}
-}
-
-// add counts a question that is about to be stored.
-func (r *reservations) add(d *store.EventDraft, owner string) {
-	key := store.SessionKey{App: d.App, Session: d.Session}
-	r.owners[d.UID], r.unstored[d.UID] = owner, key
-	r.byOwner[owner]++
-	r.bySession[key]++
-}
-
-// markStored ends the count for the session of a question that is stored.
-func (r *reservations) markStored(uid string) { decrement(r.unstored, r.bySession, uid) }
-
-// remove deletes a question that was settled or not stored.
-func (r *reservations) remove(uid string) {
-	r.markStored(uid)
-	decrement(r.owners, r.byOwner, uid)
-}
-
-// decrement deletes a question and lowers the count under its key.
-func decrement[K comparable](keys map[string]K, counts map[K]int, uid string) {
-	key, ok := keys[uid]
+// remove ends the count of a question, if it is counted.
+func (t *tally[K]) remove(uid string) {
+	key, ok := t.keys[uid]
 	if !ok {
 		return
 	}
-	delete(keys, uid)
-	if counts[key]--; counts[key] == 0 {
-		delete(counts, key)
+	delete(t.keys, uid)
+	if t.counts[key]--; t.counts[key] == 0 {
+		delete(t.counts, key)
 	}
 }
-
-// inSession returns the number of questions of a session that are not stored yet.
-func (r *reservations) inSession(key store.SessionKey) int { return r.bySession[key] }
-
-// ofOwner returns the number of questions of a requester.
-func (r *reservations) ofOwner(owner string) int { return r.byOwner[owner] }
 
 // reservePending counts the question of d for its session, its owner and the hub, or returns an error if
 // one of them has too many. The count ends when the question is settled, or with releasePending.
@@ -236,19 +205,20 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := store.SessionKey{App: d.App, Session: d.Session}
-	inSession := h.reserved.inSession(key)
+	inSession := h.unstored.counts[key]
 	if s := h.pending[key]; s != nil {
 		inSession += int(s.pending)
 	}
 	switch l := h.PendingLimits; {
 	case inSession >= l.Session:
 		return "this session already has", l.Session
-	case h.reserved.ofOwner(owner) >= l.Owner:
+	case h.byOwner.counts[owner] >= l.Owner:
 		return "this agent already has", l.Owner
-	case int(h.pendingTotal)+len(h.reserved.unstored) >= l.Hub:
+	case int(h.pendingTotal)+len(h.unstored.keys) >= l.Hub:
 		return "this hub already has", l.Hub
 	}
-	h.reserved.add(d, owner)
+	h.byOwner.add(d.UID, owner)
+	h.unstored.add(d.UID, key)
 	return "", 0
 }
 
@@ -256,7 +226,13 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 func (h *Hub) releasePending(d *store.EventDraft) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.reserved.remove(d.UID)
+	h.endReservationLocked(d.UID)
+}
+
+// endReservationLocked stops counting a question that was settled or not stored. The caller holds mu.
+func (h *Hub) endReservationLocked(uid string) {
+	h.unstored.remove(uid)
+	h.byOwner.remove(uid)
 }
 
 // pendingOwner returns who a question counts for: the token or person, the program, or the address.

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -270,26 +269,6 @@ func (h *Hub) cleanErrorText(text string) string {
 		text = strings.ToValidUTF8(text[:maxExecutionError], "") + "…"
 	}
 	return h.redactText(text)
-}
-
-// redactText returns text with secrets removed.
-func (h *Hub) redactText(text string) string {
-	if h.Redactor == nil || text == "" {
-		return text
-	}
-	list, err := json.Marshal([]string{text})
-	if err != nil {
-		return ""
-	}
-	clean, n := h.Redactor.JSON(list)
-	if n == 0 {
-		return text
-	}
-	var texts []string
-	if json.Unmarshal(clean, &texts) != nil || len(texts) != 1 {
-		return ""
-	}
-	return texts[0]
 }
 
 func invalidField(field, format string, args ...any) error {

@@ -82,7 +82,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 			if row.Ends {
 				h.pending.remove(row.Event)
 				h.unanswered.End(row.Event)
-				h.reserved.remove(row.Event.UID)
+				h.endReservationLocked(row.Event.UID)
 				h.pendingTotal--
 				h.rememberAskBack(row.Event)
 			}
@@ -90,7 +90,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 			if !row.Foreign { // its poster waits for the response of this hub
 				h.unsentResponses[id] = make(chan struct{})
 			}
-			h.reserved.markStored(row.Event.UID)
+			h.unstored.remove(row.Event.UID)
 			h.pending.add(row.Event)
 			h.pendingTotal++
 		case row.Foreign:

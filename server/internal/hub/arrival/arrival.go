@@ -17,7 +17,7 @@ import (
 
 // Arrival is a posted event as it will be stored, the draft for store.Log.Append. One goroutine uses it.
 type Arrival struct {
-	*members
+	members
 	Ask *schema.HumanInTheLoop // set by Question; nil: the event has no question
 
 	body       []byte
@@ -33,22 +33,22 @@ type Arrival struct {
 // Parse splits a posted event into its members and removes its secrets. The slices of the result alias body, which must
 // not change while it is used. It returns the errors of package schema.
 func Parse(body []byte, redactor *redact.Redactor) (*Arrival, error) {
-	m, err := scan(body)
-	if err != nil {
+	a := &Arrival{body: body}
+	if err := a.scan(body); err != nil {
 		return nil, err
 	}
-	a := &Arrival{members: m, body: body, sent: sign.AskParts{
-		SourceApp: m.App, SessionID: m.Session, HookEventType: m.Type, ToolName: m.Tool, Payload: m.Payload, HumanInTheLoop: m.ask,
-	}}
+	a.sent = sign.AskParts{
+		SourceApp: a.App, SessionID: a.Session, HookEventType: a.Type, ToolName: a.Tool, Payload: a.Payload, HumanInTheLoop: a.ask,
+	}
 	clean, isSanitized := schema.ReplaceHalfSurrogates(body)
-	lines := a.sentLines
-	if !a.HasQuestion() {
-		lines = nil
+	var lines func() []call.Line
+	if a.HasQuestion() {
+		lines = a.sentLines
 	}
 	clean, replaced := redactor.Ask(clean, lines)
 	a.isRedacted, a.isChanged = replaced > 0, replaced > 0 || isSanitized
 	if a.isChanged {
-		if a.members, err = scan(clean); err != nil {
+		if err := a.scan(clean); err != nil {
 			return nil, err
 		}
 	}

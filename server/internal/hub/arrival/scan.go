@@ -57,33 +57,32 @@ func invalidField(field, format string, args ...any) error {
 //
 // Names are compared unescaped. Otherwise a client could send "\u0069d" past the hub,
 // and every browser would read it as id.
-func scan(body []byte) (*members, error) {
+func (s *members) scan(body []byte) error {
 	if !utf8.Valid(body) {
-		return nil, invalidField("", "is not valid UTF-8")
+		return invalidField("", "is not valid UTF-8")
 	}
 	if isTooDeep(body) {
-		return nil, invalidField("", "nests deeper than %d", schema.MaxDepth)
+		return invalidField("", "nests deeper than %d", schema.MaxDepth)
 	}
-	s := &members{}
+	*s = members{}
 	s.Envelope = make([]byte, 0, len(body))
-	err := forEachMember(body, s.addMember)
-	if err != nil {
-		return nil, err
+	if err := forEachMember(body, s.addMember); err != nil {
+		return err
 	}
 	for _, f := range []struct{ name, value string }{
 		{"source_app", s.App}, {"session_id", s.Session}, {"hook_event_type", s.Type},
 	} {
 		if err := schema.ValidateName(f.name, f.value); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if len(s.IdempotencyKey) > schema.MaxName {
-		return nil, invalidField("idempotency_key", "is longer than %d bytes", schema.MaxName)
+		return invalidField("idempotency_key", "is longer than %d bytes", schema.MaxName)
 	}
 	if s.Payload == nil || s.Payload[0] != '{' {
-		return nil, invalidField("payload", "is required and must be an object")
+		return invalidField("payload", "is required and must be an object")
 	}
-	return s, nil
+	return nil
 }
 
 // decoderPool reuses decoders: one is larger than the event it reads.

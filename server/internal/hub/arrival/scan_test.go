@@ -13,6 +13,11 @@ import (
 
 const plainEvent = `{"source_app":"a","session_id":"s","hook_event_type":"Stop","payload":{}}`
 
+func scan(body []byte) (*members, error) {
+	var s members
+	return &s, s.scan(body)
+}
+
 // eventWith returns plainEvent with the given members prepended.
 func eventWith(members string) string { return "{" + members + "," + plainEvent[1:] }
 
