@@ -29,12 +29,12 @@ const statusOf = async (hub: HubProcess, id: number) =>
 
 const bash = (command: string, more = {}) => ({ toolCall: { name: 'Bash', arguments: { command }, ...more } })
 
-/** Scrolls the dialog to its end and approves the requests in it. */
+/** Shows one screen of the dialog after the other, and approves the requests in it. */
 async function confirm(page: Page, name: RegExp) {
   const dialog = page.getByRole('dialog')
-  const first = dialog.getByRole('button', { name: /Scroll to review|Approve/ })
+  const button = dialog.getByRole('button', { name: /^(Show|Approve)/ })
   await skipGrace(page)
-  if (/Scroll/.test((await first.textContent()) ?? '')) await first.click()
+  while (/Show/.test((await button.textContent()) ?? '')) await button.click()
   await dialog.getByRole('button', { name }).click()
   await expect(dialog).toHaveCount(0)
 }
@@ -98,6 +98,53 @@ test.describe('Request actions', () => {
     await confirm(page, /Approve this request/)
     expect((await asked[0]!.answer).permission).toBe(true)
     for (const id of [two, three]) expect((await statusOf(hub, id)).status).toBe('pending')
+  })
+
+  test('approve many in a table by shape that starts like the open one, and only what was on screen', async ({
+    page,
+    hub,
+  }) => {
+    const ask = (command: string) =>
+      hub.event(
+        'PermissionRequest',
+        {},
+        {
+          humanInTheLoop: { type: 'permission', question: 'Run a command', timeout: 3600, ...bash(command) },
+        },
+      )
+    const first: number[] = []
+    for (let n = 1; n <= 30; n++) first.push(await ask(`go test ./internal/pkg${n}`))
+    const unusual = await ask('make deploy')
+    const second: number[] = []
+    for (let n = 1; n <= 6; n++) second.push(await ask(`npm run build:${n}`))
+    await page.clock.install()
+    await page.setViewportSize({ width: 1360, height: 420 })
+    await openAt(page, hub, `/inbox/${second[2]}`)
+    await expect(detail(page, second[2]!)).toBeVisible()
+    await skipGrace(page)
+    await page.keyboard.press('Shift+A')
+    const dialog = page.getByRole('dialog', { name: 'Approve 37 requests?' })
+    const lines = dialog.locator('.line .title')
+    await expect(lines).toHaveText(['npm run …', 'go test …'])
+    await expect(dialog.locator('.line').nth(1)).toContainText('30 ×')
+    await expect(dialog.locator('mark').getByText('./internal/pkg7', { exact: true })).toBeVisible()
+    await expect(dialog.getByRole('region', { name: `What will happen (#${unusual})` })).toContainText(
+      'make deploy',
+    )
+    await skipGrace(page)
+    const button = dialog.getByRole('button', { name: /^(Show|Approve)/ })
+    await expect(button).toContainText(/Show \d+ more/)
+    await dialog.locator('.inner').evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }))
+    await expect(dialog.locator(`[data-id="${unusual}"]`)).toBeInViewport()
+    await expect(button).toContainText(/Show \d+ more/) // the middle was not on screen
+    for (let presses = 0; presses < 6 && /Show/.test((await button.textContent()) ?? ''); presses++)
+      await button.click()
+    await dialog.getByRole('checkbox', { name: `go test ./internal/pkg9 (#${first[8]})` }).uncheck()
+    const sent = page.waitForRequest('**/events/approve')
+    await dialog.getByRole('button', { name: 'Approve 36 requests' }).click()
+    const { requests } = (await sent).postDataJSON() as { requests: { id: number }[] }
+    const expected = [...first, unusual, ...second].filter((id) => id !== first[8])
+    expect(requests.map((r) => r.id).sort((a, b) => a - b)).toEqual(expected)
   })
 
   test('refuse to select a risky request and explain why', async ({ page, hub, agent }) => {

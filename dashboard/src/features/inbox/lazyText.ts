@@ -352,8 +352,8 @@ export const lazyInboxText = {
     title: (n: number) =>
       n === 0 ? 'No requests to approve' : n === 1 ? 'Approve this request?' : `Approve ${n} requests?`,
     none: 'None of the open requests can be approved in bulk.',
-    intro:
-      'Review what you’re approving. Uncheck anything you want to handle separately. You can undo all of it for five seconds.',
+    intro: 'Uncheck what you want to answer separately. You can undo all of it for five seconds.',
+    next: (n: number) => `Show ${n} more`,
     changedHint: 'It will not be approved here.',
     answeredFirst: 'Another answer came first.',
     changed: 'It has changed since.',

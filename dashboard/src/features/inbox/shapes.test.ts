@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { toRequest, type Request } from '../../lib/stream/requests'
+import { aRequest, commandView } from '../../testing/factories'
+import type { Status } from '../../lib/api/types'
+import { shapesOf } from './shapes'
+
+let id = 0
+const run = (command: string, status: Partial<Status> = {}, args = {}) =>
+  toRequest(
+    aRequest(
+      ++id,
+      { toolCall: { name: 'Bash', arguments: { command, ...args } } },
+      { view: commandView, ...status },
+    ),
+  ) as Request
+const summary = (requests: Request[]) =>
+  shapesOf(requests).map((s) => [s.requests.length, s.words?.join(' '), ...s.differing])
+
+describe('shapesOf', () => {
+  it('groups calls that differ in one word', () => {
+    const calls = ['a', 'b', 'c'].map((name) => run(`go test ./internal/${name}`))
+    expect(summary([calls[0]!, run('make deploy'), calls[1]!, calls[2]!])).toEqual([
+      [3, 'go test ./internal/a', './internal/a', './internal/b', './internal/c'],
+      [1, undefined],
+    ])
+  })
+
+  it('keeps other programs, other arguments and a second difference apart', () => {
+    const shapes = (...requests: Request[]) => shapesOf(requests).length
+    expect(shapes(run('cat a'), run('rm a'))).toBe(2)
+    expect(shapes(run('cp a x'), run('cp b y'))).toBe(2)
+    expect(shapes(run('cp a x'), run('cp b x'), run('cp a y'))).toBe(2)
+    expect(shapes(run('go test a'), run('go test b', {}, { sandbox: false }))).toBe(2)
+    expect(shapes(run('go test a', {}, { description: 'One' }), run('go test b'))).toBe(1)
+  })
+
+  it('shows in full what is not one plain line', () => {
+    const finding = { findings: [{ code: 'x', risk: 'low' as const, text: 'It does something.' }] }
+    for (const make of [
+      (n: number) => run(`echo ${n}\nrm x`),
+      (n: number) => run(`echo ${n} ${'x'.repeat(200)}`),
+      (n: number) => run(`echo ${n}\u202e`),
+      (n: number) => run(`echo ${n}`, finding),
+    ])
+      expect(summary([make(1), make(2)])).toEqual([
+        [1, undefined],
+        [1, undefined],
+      ])
+  })
+
+  it('has a harmless call as one line', () =>
+    expect(summary([run('ls', { class: 'harmless' })])).toEqual([[1, 'ls']]))
+})
