@@ -99,14 +99,6 @@ func (w *writer) do(ctx context.Context, o *op) error {
 	return w.wait(ctx, o)
 }
 
-// exec executes one statement.
-func (w *writer) exec(ctx context.Context, essential bool, query string, args ...any) error {
-	return w.do(ctx, &op{essential: essential, run: func(t *tx) error {
-		_, err := t.exec(query, args...)
-		return err
-	}})
-}
-
 func (w *writer) wait(ctx context.Context, o *op) error {
 	select {
 	case <-o.done:
