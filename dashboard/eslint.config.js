@@ -24,6 +24,10 @@ export default ts.config(
     languageOptions: { globals: { ...globals.browser, ...globals.node } },
     rules: {
       'no-undef': 'off', // TypeScript checks this
+      'no-restricted-globals': [
+        'error',
+        { name: 'encodeURIComponent', message: 'Use encode of lib/format/uri.' },
+      ],
       'max-lines': ['error', 650],
       'max-lines-per-function': ['error', { max: 80, skipComments: true, skipBlankLines: true }],
       'max-params': ['error', 4],
@@ -51,6 +55,7 @@ export default ts.config(
   {
     files: ['**/*.test.ts', 'e2e/**'],
     rules: {
+      'no-restricted-globals': 'off',
       'max-lines-per-function': 'off',
       'max-params': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',

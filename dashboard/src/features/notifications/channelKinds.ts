@@ -1,3 +1,4 @@
+import { encode } from '../../lib/format/uri'
 import { kindText } from './text'
 
 /** An input of the form that adds a channel. */
@@ -22,7 +23,6 @@ export interface ChannelKind {
   url: (f: Record<string, string>) => string | undefined
 }
 
-const escape = encodeURIComponent
 /** The host and port of a server name or URL; undefined if it has a path. */
 const parseHost = (text: string | undefined) =>
   /^(?:https?:\/\/)?([\w.-]+(?::\d+)?)\/?$/.exec(text ?? '')?.[1]
@@ -121,7 +121,7 @@ export const channelKinds: readonly ChannelKind[] = [
     url: (f) => {
       const chats = (f.chats ?? '').split(/[\s,]+/).filter(Boolean)
       if (!/^\d+:[\w-]+$/.test(f.token ?? '') || chats.length === 0) return undefined
-      return `telegram://${f.token}@telegram?chats=${chats.map(escape).join(',')}`
+      return `telegram://${f.token}@telegram?chats=${chats.map(encode).join(',')}`
     },
   },
   {
@@ -219,7 +219,7 @@ export const channelKinds: readonly ChannelKind[] = [
     url: (f) => {
       const server = parseHost(f.host)
       if (!server || !/^\S+@\S+$/.test(f.from ?? '')) return undefined
-      const userInfo = f.user ? `${escape(f.user)}${f.password ? ':' + escape(f.password) : ''}@` : ''
+      const userInfo = f.user ? `${encode(f.user)}${f.password ? ':' + encode(f.password) : ''}@` : ''
       const query = new URLSearchParams({ from: f.from ?? '', ...(f.to && { to: f.to }) })
       return `${server.endsWith(':465') ? 'smtps' : 'smtp'}://${userInfo}${server}/?${query}`
     },

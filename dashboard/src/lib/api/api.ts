@@ -1,3 +1,4 @@
+import { encode } from '../format/uri'
 import { parseJson, toJson } from './exactJson'
 import { KEY_HEADER, notifyRefused, signInKey } from './signInKey'
 import type {
@@ -259,7 +260,7 @@ export const lock = (locked: boolean) => post<unknown>('/api/lock', { locked })
 /** All people of the hub. */
 export const people = () => call<Person[]>('/api/people')
 
-const personPath = (name: string) => `/api/people/${encodeURIComponent(name)}`
+const personPath = (name: string) => `/api/people/${encode(name)}`
 
 /** Adds a person. The result contains their one-time sign-in link. */
 export const invite = (person: Pick<Person, 'name' | 'role' | 'email'>) => post<Person>('/api/people', person)

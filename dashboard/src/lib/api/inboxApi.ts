@@ -1,4 +1,5 @@
 // API calls for requests, rules, notification channels and the audit log.
+import { encode } from '../format/uri'
 import { call, post, remove } from './api'
 import type {
   AutomaticPage,
@@ -139,7 +140,7 @@ export const createChatCode = (confirmation: Confirmation) =>
 
 /** Unlinks a chat account. */
 export const unlinkChatAccount = (a: ChatAccount) =>
-  remove<ChatAccounts>(`/api/chat-accounts/${encodeURIComponent(a.kind)}/${encodeURIComponent(a.account)}`)
+  remove<ChatAccounts>(`/api/chat-accounts/${encode(a.kind)}/${encode(a.account)}`)
 
 export const notificationSettings = () => call<NotificationSettings>('/api/channels/mine')
 export const saveNotificationSettings = (mine: NotificationSettings) =>

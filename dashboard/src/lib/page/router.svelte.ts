@@ -1,3 +1,5 @@
+import { encode } from '../format/uri'
+
 /** The current location. It is fully encoded in the URL. */
 export type Place =
   | { screen: 'inbox'; id?: number }
@@ -79,8 +81,7 @@ export function sessionPath(app: string, session: string, at?: number): string {
 
 // Browsers remove "." and ".." from paths, even percent-encoded, so such names get a
 // leading tilde.
-const encodeSegment = (name: string): string =>
-  encodeURIComponent(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
+const encodeSegment = (name: string): string => encode(/^~*\.{1,2}$/.test(name) ? '~' + name : name)
 
 function decodeSegment(part: string): string | undefined {
   try {
