@@ -146,6 +146,7 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 	schema.ClaimFrame:     reflect.TypeFor[[]control.Claim](),
 	schema.AlertFrame:     reflect.TypeFor[[]control.Alert](),
 	schema.AllowanceFrame: reflect.TypeFor[[]schema.Rule](),
+	schema.HeartbeatFrame: reflect.TypeFor[schema.Heartbeat](),
 	schema.FreezeFrame:    reflect.TypeFor[[]control.Freeze](),
 }
 

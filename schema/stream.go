@@ -33,6 +33,10 @@ const (
 	// there are any, and after each change. It is not part of the log (no seq).
 	FreezeFrame FrameType = "freeze" // data: [Freeze], see package control
 
+	// HeartbeatFrame shows a page that the connection works, every 15 s on a version 2 stream: a script sees
+	// no pings. It is not part of the log (no seq).
+	HeartbeatFrame FrameType = "heartbeat" // data: Heartbeat
+
 	// RiskFrame reports the rating of a tool call, about a second after its event and when it changes.
 	// It is not part of the log (no seq): a page that reconnects reads the ratings again.
 	RiskFrame  FrameType = "risk"  // data: RiskyCall
@@ -47,6 +51,11 @@ type Frame struct {
 	Type FrameType       `json:"type"`
 	Data json.RawMessage `json:"data"`
 	Seq  int64           `json:"seq,omitempty"` // version 2: sequence number in the hub's log
+}
+
+// Heartbeat is the data of a HeartbeatFrame.
+type Heartbeat struct {
+	ServerTime Millis `json:"serverTime"`
 }
 
 // Hello is the first message of a version 2 stream.

@@ -1,5 +1,5 @@
 import { accessibilityViolations } from './accessibility.ts'
-import { expect, openAt, test } from './fixtures.ts'
+import { choose, expect, openAt, test, waitUntilLive } from './fixtures.ts'
 import type { Page } from '@playwright/test'
 import type { HubProcess } from './hub.ts'
 
@@ -113,6 +113,59 @@ test.describe('Live updates', () => {
     await expect(line).toContainText('Live again · hub restarted')
     await expect(banner).toHaveCount(0)
     await expect(page.getByText('1,205 events')).toBeVisible()
+  })
+
+  test('replace a connection that fell silent, and one when the person returns', async ({ page, hub }) => {
+    let silent = false
+    await page.routeWebSocket(/\/stream/, (socket) => {
+      const server = socket.connectToServer()
+      let dead = false // for ever, as after a sleep
+      server.onMessage((message) => {
+        dead ||= silent
+        if (!dead) socket.send(message)
+      })
+    })
+    const asked = async (question: string) => {
+      silent = true
+      await hub.event('PermissionRequest', {}, { humanInTheLoop: { type: 'permission', question } })
+      await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'live')
+      await expect(page.getByText(question)).toHaveCount(0)
+      silent = false
+    }
+    await page.clock.install()
+    await openAt(page, hub)
+    await asked('After silence?')
+    await page.clock.runFor(41_000)
+    await expect(page.getByText('After silence?').first()).toBeVisible()
+    await waitUntilLive(page)
+    await asked('After a walk?')
+    await page.clock.runFor(21_000)
+    await page.evaluate(() => dispatchEvent(new Event('focus')))
+    await expect(page.getByText('After a walk?').first()).toBeVisible()
+  })
+
+  test('keep the time left through a step of the browser’s clock', async ({ page, hub, agent }) => {
+    const { id } = await agent.ask(hub, { question: 'Quick?', timeout: 300 })
+    await page.addInitScript(() => {
+      const now = Date.now
+      let step = 0
+      Date.now = () => now() + step
+      Object.assign(window, { stepClock: (ms: number) => (step = ms) })
+    })
+    await openAt(page, hub)
+    await choose(page, id)
+    const left = page.getByTestId('action-bar')
+    const step = (ms: number) =>
+      page.evaluate((by) => (window as unknown as { stepClock: (ms: number) => void }).stepClock(by), ms)
+    await expect(left).toContainText(/[45]:\d\d/)
+    await step(3_600_000)
+    const shown = await left.textContent()
+    await expect(left).not.toHaveText(shown!) // another second
+    await expect(left).toContainText(/[1-5]:\d\d/)
+    await step(-3_600_000)
+    const later = await left.textContent()
+    await expect(left).not.toHaveText(later!)
+    await expect(left).toContainText(/^\D*[0-5]:\d\d\D/)
   })
 
   /** Replaces the page version in every hello message after the first. */

@@ -30,7 +30,7 @@ const (
 // include all types that they refer to.
 func messages() []any {
 	all := []any{
-		schema.Ack{}, schema.Frame{}, schema.Hello{}, schema.StatusChange{}, schema.Problem{}, schema.ViewingMessage{}, schema.Presence{},
+		schema.Ack{}, schema.Frame{}, schema.Hello{}, schema.Heartbeat{}, schema.StatusChange{}, schema.Problem{}, schema.ViewingMessage{}, schema.Presence{},
 		schema.Control{}, schema.PushMessage{}, sign.Statement{}, sign.HubHello{}, sign.KeyRotation{}, sign.LedgerHead{},
 		history.ImportedSession{}, control.PolicyReport{}, control.MessagesChanged{}, control.GateFacts{},
 	}
@@ -54,6 +54,7 @@ var frameData = map[schema.FrameType]reflect.Type{
 
 	schema.PresenceFrame:  reflect.TypeFor[schema.Presence](),
 	schema.MessageFrame:   reflect.TypeFor[control.MessagesChanged](),
+	schema.HeartbeatFrame: reflect.TypeFor[schema.Heartbeat](),
 	schema.FreezeFrame:    reflect.TypeFor[[]control.Freeze](),
 	schema.ClaimFrame:     reflect.TypeFor[[]control.Claim](),
 	schema.AlertFrame:     reflect.TypeFor[[]control.Alert](),
@@ -204,7 +205,7 @@ func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	for _, kind := range []schema.FrameType{
 		schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame,
 		schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame, schema.AlertFrame,
-		schema.AllowanceFrame,
+		schema.AllowanceFrame, schema.HeartbeatFrame,
 	} {
 		properties := jsonschema.NewProperties()
 		properties.Set("type", &jsonschema.Schema{Type: "string", Const: string(kind)})

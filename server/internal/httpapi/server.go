@@ -97,7 +97,7 @@ type Config struct {
 	BodyBudget int64 // bytes that large bodies may use in total, default 256 MiB; excess requests get 503
 
 	StreamWriteTimeout time.Duration // for one write to a stream, default 5 s; a slower client is disconnected and resumes
-	PingInterval       time.Duration // between heartbeat pings on a stream, default 20 s; two without a reply end it
+	PingInterval       time.Duration // between heartbeats of a stream, default 15 s; two without a reply end it
 
 	HookHeartbeat time.Duration // between heartbeats of a held hook, default 3 s
 
@@ -115,7 +115,7 @@ func (cfg *Config) setDefaults() {
 		{&cfg.WriteTimeout, 30 * time.Second},
 		{&cfg.IdleTimeout, 75 * time.Second},
 		{&cfg.StreamWriteTimeout, 5 * time.Second},
-		{&cfg.PingInterval, 20 * time.Second},
+		{&cfg.PingInterval, 15 * time.Second},
 		{&cfg.HookHeartbeat, 3 * time.Second},
 	} {
 		if *d.field == 0 {

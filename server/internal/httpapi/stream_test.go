@@ -22,9 +22,10 @@ import (
 
 // streamClient is a client of /stream.
 type streamClient struct {
-	t        testing.TB
-	ws       *websocket.Conn
-	buffered []schema.Frame // the rest of a joined message
+	t          testing.TB
+	ws         *websocket.Conn
+	buffered   []schema.Frame // the rest of a joined message
+	heartbeats int
 }
 
 func dial(r *harness, path string) *streamClient {
@@ -58,6 +59,10 @@ func (s *streamClient) read() (schema.Frame, error) {
 	}
 	f := s.buffered[0]
 	s.buffered = s.buffered[1:]
+	if f.Type == schema.HeartbeatFrame {
+		s.heartbeats++
+		return s.read()
+	}
 	return f, nil
 }
 
@@ -445,8 +450,10 @@ func TestStream_ClosesSilentPeer(t *testing.T) {
 	received, err := io.ReadAll(c)
 	require.NoError(t, err, "the server closes the connection")
 	require.Contains(t, string(received), "\x89\x00", "after pings")
+	require.Contains(t, string(received), `{"type":"heartbeat","data":{"serverTime":`, "which scripts do not see")
 	r.post(event(1))
 	require.NoError(t, <-got, "a peer that answers pings stays connected")
+	require.Positive(t, alive.heartbeats)
 }
 
 func TestStream_PanicEndsOnlyItsStream(t *testing.T) {

@@ -286,6 +286,9 @@ export const v2FrameEvent = {"type":"event","seq":42,"data":{"id":42,"uid":"0193
 export const v2FrameFreeze = {"type":"freeze","data":[{"id":3,"scope":"all","by":"Ada","reason":"prod incident","created_at":1734189245000}]} satisfies Frame
 
 // prettier-ignore
+export const v2FrameHeartbeat = {"type":"heartbeat","data":{"serverTime":1734189245000}} satisfies Frame
+
+// prettier-ignore
 export const v2FrameHello = {"type":"hello","data":{"hubId":"0193c5f8-0000-7000-8000-000000000001","seq":41,"serverTime":1734189234000,"version":"0.1.0"}} satisfies Frame
 
 // prettier-ignore

@@ -891,6 +891,7 @@ export type Frame =
   | { type: 'claim'; data: Claim[]; seq?: number }
   | { type: 'alert'; data: Alert[]; seq?: number }
   | { type: 'allowance'; data: Rule[]; seq?: number }
+  | { type: 'heartbeat'; data: Heartbeat; seq?: number }
 
 /** FrameType is the type of a message on /stream. */
 export type FrameType =
@@ -902,6 +903,7 @@ export type FrameType =
   | 'presence'
   | 'message'
   | 'freeze'
+  | 'heartbeat'
   | 'risk'
   | 'claim'
   | 'alert'
@@ -976,6 +978,11 @@ export interface Health {
   status: string
   detail?: string
   version: string
+}
+
+/** Heartbeat is the data of a heartbeat. */
+export interface Heartbeat {
+  serverTime: Millis
 }
 
 /** Hello is the first message of a version 2 stream. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   formatAgo,
   Clock,
@@ -20,6 +20,22 @@ describe('Clock', () => {
     clock.sync(5_000_000)
     local += 1500
     expect(clock.now()).toBe(5_001_500)
+  })
+
+  it('is advanced after a sleep, and not set back by a message that waited', () => {
+    const clock = new Clock(() => 0)
+    clock.sync(5_000_000)
+    clock.advance(5_600_000)
+    clock.advance(5_300_000)
+    expect(clock.now()).toBe(5_600_000)
+  })
+
+  it('ignores steps of the browser’s clock', () => {
+    const clock = new Clock()
+    clock.sync(5_000_000)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+    expect(clock.now()).toBeLessThan(6_000_000)
+    vi.useRealTimers()
   })
 
   it.each([

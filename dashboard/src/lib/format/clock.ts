@@ -1,8 +1,11 @@
+/** This machine's time since a fixed moment, Unix ms. A step of its clock changes nothing, but a sleep may be left out. */
+export const monotonicNow = (): number => performance.timeOrigin + performance.now()
+
 /** Estimates the hub's clock, on which deadlines are based. */
 export class Clock {
   private offset = 0
 
-  constructor(private readonly local: () => number = Date.now) {}
+  constructor(private readonly local: () => number = monotonicNow) {}
 
   /** The hub's time, Unix ms. */
   now(): number {
@@ -12,6 +15,11 @@ export class Clock {
   /** Synchronizes with a timestamp just received from the hub. Unix ms. */
   sync(serverTime: number): void {
     this.offset = serverTime - this.local()
+  }
+
+  /** Corrects the clock after a sleep, with a timestamp that may have waited on its way. */
+  advance(serverTime: number): void {
+    this.offset = Math.max(this.offset, serverTime - this.local())
   }
 }
 

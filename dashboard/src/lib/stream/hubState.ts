@@ -94,6 +94,7 @@ export class HubState extends HubNotices {
       snapshot: () => this.snapshot(),
       frames: (frames) => this.frames(frames),
       hello: (hello) => this.hello(hello),
+      heartbeat: ({ serverTime }) => this.clock.advance(serverTime),
       replaced: () => this.replaced(),
       connection: (state) => this.connected(state),
       presence: (said) => {

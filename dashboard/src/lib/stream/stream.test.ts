@@ -38,6 +38,7 @@ const hello = (seq: number, hubId = 'h1') => ({
   type: 'hello',
   data: { hubId, seq, serverTime: 0, version: 'x' },
 })
+const heartbeat = { type: 'heartbeat', data: { serverTime: 1 } }
 const event = (seq: number) => ({ type: 'event', seq, data: { id: seq } })
 const socket = () => sockets.at(-1) as FakeSocket
 const phase = () => states.at(-1)?.phase
@@ -234,9 +235,13 @@ describe('Stream', () => {
     here.mockReturnValue(true)
     window.dispatchEvent(new Event('focus'))
     await vi.advanceTimersByTimeAsync(25_000)
+    socket().say(heartbeat)
     here.mockReturnValue(false)
     window.dispatchEvent(new Event('blur'))
-    await vi.advanceTimersByTimeAsync(60_000)
+    for (let i = 0; i < 2; i++) {
+      await vi.advanceTimersByTimeAsync(30_000)
+      socket().say(heartbeat)
+    }
     const away = { type: 'looking', id: 0 }
     expect(socket().sent).toEqual([away, { ...away, focused: true }, { ...away, focused: true }, away])
     here.mockRestore()
@@ -268,6 +273,39 @@ describe('Stream', () => {
     stream.stop()
     stream.renew()
     expect(sockets).toHaveLength(2)
+  })
+
+  it('replaces a connection without a heartbeat for 35 s', async () => {
+    await goLive()
+    await vi.advanceTimersByTimeAsync(30_000)
+    socket().say(heartbeat)
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(sockets).toHaveLength(1)
+    expect(phase()).toBe('live')
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect(sockets[0]?.closed).toBe(true)
+    expect(socket().path).toBe('/stream?v=2&after=10&hub=h1')
+    socket().say(hello(11), event(11))
+    expect(got).toEqual([11])
+    expect(states.at(-1)).toMatchObject({ phase: 'live', back: { missed: 1 } })
+  })
+
+  it('replaces a silent connection when the person returns, after sleep, and when the network changes', async () => {
+    await goLive()
+    await vi.advanceTimersByTimeAsync(15_000)
+    dispatchEvent(new Event('focus'))
+    await vi.advanceTimersByTimeAsync(500)
+    expect(sockets).toHaveLength(1)
+    dispatchEvent(new Event('online'))
+    await vi.advanceTimersByTimeAsync(500)
+    expect(sockets).toHaveLength(2)
+    await vi.advanceTimersByTimeAsync(21_000)
+    dispatchEvent(new Event('pageshow'))
+    await vi.advanceTimersByTimeAsync(700)
+    expect(sockets).toHaveLength(3)
+    vi.setSystemTime(Date.now() + 3_600_000) // asleep: timers did not run
+    await vi.advanceTimersByTimeAsync(7_000)
+    expect(sockets).toHaveLength(4)
   })
 
   it('ignores frames of an old socket', async () => {

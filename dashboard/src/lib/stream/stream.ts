@@ -1,6 +1,7 @@
 import { parseJson } from '../api/exactJson'
+import { monotonicNow } from '../format/clock'
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
-import type { Alert, Claim, Freeze, MessagesChanged, RiskyCall, Rule } from '../api/schema'
+import type { Alert, Claim, Freeze, Heartbeat, MessagesChanged, RiskyCall, Rule } from '../api/schema'
 
 /** The state of the connection to the hub. */
 export type Connection =
@@ -24,6 +25,8 @@ export interface StreamHandlers {
   frames(frames: Frame[]): void
   /** Receives the hub's clock and version on every connect. */
   hello(hello: Hello): void
+  /** Receives the hub's clock, some seconds old if the page was suspended. */
+  heartbeat?(beat: Heartbeat): void
   /** The hub has a different database than before. */
   replaced(): void
   /** Receives the other viewers. */
@@ -47,7 +50,7 @@ export interface StreamHandlers {
   notOpened?(): void
 }
 
-/** The browser APIs it uses, replaceable in tests. */
+/** The browser APIs it uses, replaceable in tests. now does not follow steps of the system's clock. */
 export interface StreamEnvironment {
   open(path: string): WebSocket
   now(): number
@@ -61,6 +64,13 @@ const SERVICE_RESTART = 1012
 /** The hub's own close code: the sign-in was revoked or expired. */
 const SIGNED_OUT = 4401
 const OPEN = 1
+/** The hub sends something at least every 15 s. After this silence, ms, the connection is replaced. */
+const SILENCE = 35_000
+/** The same, when the person or the network comes back. */
+const SUSPICIOUS_SILENCE = 20_000
+const SILENCE_CHECK = 5000
+/** Events after which a connection may be dead without a close event. */
+const RETURN_EVENTS = ['online', 'focus', 'pageshow'] as const
 /** Events after which the page may have gained or lost attention. */
 const ATTENTION_EVENTS = ['focus', 'blur', 'visibilitychange']
 /** Heartbeat of the attention, ms; the hub lets it expire after a minute. */
@@ -68,7 +78,7 @@ const ATTENTION_INTERVAL = 25_000
 
 const browser: StreamEnvironment = {
   open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, 'ws'))),
-  now: Date.now,
+  now: monotonicNow,
   random: Math.random,
 }
 
@@ -98,6 +108,9 @@ export class Stream {
   /** The focus that was last reported to the hub. */
   private focused = false
   private attention: ReturnType<typeof setInterval> | undefined
+  private watchdog: ReturnType<typeof setInterval> | undefined
+  /** When the hub was last heard, or asked: wall counts sleep, now does not jump. */
+  private heard = { now: 0, wall: 0 }
   /** Frames that arrived while the snapshot loads; undefined otherwise. */
   private buffered: Frame[] | undefined
 
@@ -108,8 +121,9 @@ export class Stream {
 
   start(): void {
     this.stopped = false
-    window.addEventListener('online', this.retryNow)
-    document.addEventListener('visibilitychange', this.retryNow)
+    for (const event of RETURN_EVENTS) window.addEventListener(event, this.returned)
+    document.addEventListener('visibilitychange', this.returned)
+    this.watchdog = setInterval(() => this.replaceIfSilent(SILENCE), SILENCE_CHECK)
     for (const turn of ATTENTION_EVENTS) window.addEventListener(turn, this.reportAttention)
     this.attention = setInterval(this.reportAttention, ATTENTION_INTERVAL)
     this.connect()
@@ -117,8 +131,9 @@ export class Stream {
 
   stop(): void {
     this.stopped = true
-    window.removeEventListener('online', this.retryNow)
-    document.removeEventListener('visibilitychange', this.retryNow)
+    for (const event of RETURN_EVENTS) window.removeEventListener(event, this.returned)
+    document.removeEventListener('visibilitychange', this.returned)
+    clearInterval(this.watchdog)
     for (const turn of ATTENTION_EVENTS) window.removeEventListener(turn, this.reportAttention)
     clearInterval(this.attention)
     clearTimeout(this.timer)
@@ -131,6 +146,21 @@ export class Stream {
     if (this.stopped || this.timer === undefined || document.hidden) return
     clearTimeout(this.timer)
     this.connect()
+  }
+
+  /** The person or the network is back: after a sleep or a change of network, no close event comes. */
+  private readonly returned = (e: globalThis.Event): void => {
+    this.retryNow()
+    if (!document.hidden) this.replaceIfSilent(e.type === 'online' ? 0 : SUSPICIOUS_SILENCE)
+  }
+
+  private replaceIfSilent(limit: number): void {
+    const silence = Math.max(this.world.now() - this.heard.now, Date.now() - this.heard.wall)
+    if (this.socket && silence > limit) this.retry()
+  }
+
+  private listened(): void {
+    this.heard = { now: this.world.now(), wall: Date.now() }
   }
 
   /** Replaces the connection, such as after a sign-in. */
@@ -169,9 +199,11 @@ export class Stream {
       })
     const socket = this.world.open(`/stream?v=2${resume ? `&${resume}` : ''}`)
     this.socket = socket
+    this.listened()
     let opened = false
     socket.onmessage = (message) => {
       opened = true
+      this.listened()
       if (this.socket === socket) this.receive(String(message.data))
     }
     socket.onclose = ({ code }) => {
@@ -210,6 +242,7 @@ export class Stream {
     const frames: Frame[] = []
     for (const frame of Array.isArray(message) ? message : [message]) {
       if (frame.type === 'hello') this.handleHello(frame.data as Hello)
+      else if (frame.type === 'heartbeat') this.handlers.heartbeat?.(frame.data as Heartbeat)
       else if (frame.type === 'resync') this.resync(frame.data as Hello)
       else if (frame.type === 'presence') this.handlers.presence(frame.data as Presence)
       else if (frame.type === 'message') this.handlers.messages(frame.data as MessagesChanged)

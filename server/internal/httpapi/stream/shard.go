@@ -206,7 +206,7 @@ func (sh *shard) sendPending() {
 func (sh *shard) ping() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	frame := appendHeader(nil, opPing, 0)
+	frame := appendHeartbeat(nil, sh.version, sh.Query.Clock())
 	next := time.Now().Add(sh.PingInterval)
 	for _, st := range slices.Backward(sh.members) {
 		st.pingAt = next

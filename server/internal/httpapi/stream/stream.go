@@ -48,7 +48,7 @@ type Config struct {
 	Query        *query.Service
 	Presence     *Presence          // new for each hub
 	Page         string             // of the dashboard that the hub serves; empty: none
-	PingInterval time.Duration      // between heartbeat pings; two without a reply end the stream
+	PingInterval time.Duration      // between heartbeats; two without a reply end the stream
 	WriteTimeout time.Duration      // for one write; a slower client is disconnected and resumes
 	Open         prometheus.Gauge   // open streams
 	Slow         prometheus.Counter // streams disconnected because the client read too slowly

@@ -153,7 +153,7 @@ func (st *stream) resync() error {
 	return st.writeMessage(schema.Resync, data)
 }
 
-// waitForMore blocks until there is something to send or the stream ends, and sends pings
+// waitForMore blocks until there is something to send or the stream ends, and sends heartbeats
 // and pending frames.
 func (st *stream) waitForMore(more <-chan struct{}) error {
 	ping := time.NewTimer(time.Until(st.pingAt))
@@ -166,18 +166,18 @@ func (st *stream) waitForMore(more <-chan struct{}) error {
 	case <-st.wake:
 		return st.write(st.takePending(nil))
 	case <-ping.C:
-		return st.write(st.appendPing(nil))
+		return st.write(st.appendDueHeartbeat(nil))
 	}
 }
 
-// appendPing appends a ping if one is due.
-func (st *stream) appendPing(b []byte) []byte {
+// appendDueHeartbeat appends a heartbeat if one is due.
+func (st *stream) appendDueHeartbeat(b []byte) []byte {
 	now := time.Now()
 	if now.Before(st.pingAt) {
 		return b
 	}
 	st.pingAt = now.Add(st.PingInterval)
-	return appendHeader(b, opPing, 0)
+	return appendHeartbeat(b, st.start.Version, st.Query.Clock())
 }
 
 // coalesceFrames pauses during a burst, in which n frames were sent, so that more fit in one
@@ -193,7 +193,7 @@ func (st *stream) sendFrames(frames []feed.Frame) error {
 	buf := st.getBuffer()
 	defer st.putBuffer(buf)
 	sent := len(frames)
-	b := st.appendPing(st.takePending((*buf)[:0]))
+	b := st.appendDueHeartbeat(st.takePending((*buf)[:0]))
 	for len(frames) > 0 {
 		n := batchLen(frames)
 		b = encode(b, st.start.Version, frames[:n])

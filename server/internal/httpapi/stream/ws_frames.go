@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
@@ -55,6 +57,16 @@ func appendMessage(b []byte, kind schema.FrameType, data []byte) []byte {
 	b = appendHeader(b, opText, len(open)+len(kind)+len(middle)+len(data)+1)
 	b = append(append(append(append(b, open...), kind...), middle...), data...)
 	return append(b, '}')
+}
+
+// appendHeartbeat appends a ping, whose reply shows that the client is there, and in version 2 a frame, which
+// shows a page that the hub is.
+func appendHeartbeat(b []byte, version int, now time.Time) []byte {
+	b = appendHeader(b, opPing, 0)
+	if version == 1 {
+		return b
+	}
+	return appendMessage(b, schema.HeartbeatFrame, fmt.Appendf(nil, `{"serverTime":%d}`, now.UnixMilli()))
 }
 
 const (
