@@ -411,7 +411,14 @@ describe('Risk', () => {
     ])
     expect(preview.textContent).toContain(command)
     const risk = screen.getByTestId('risk').textContent ?? ''
-    for (const part of ['Critical risk', 'marked it low', 'Runs what it downloads.', 'Acts as root.'])
+    for (const part of [
+      'Low, says the agent',
+      'Hookback found:',
+      'Critical',
+      'High',
+      'Runs what it downloads.',
+      'Acts as root.',
+    ])
       expect(risk).toContain(part)
   })
 
@@ -465,8 +472,7 @@ describe('Risk', () => {
     expect(says.textContent).toContain(`${words} L`)
     expect(says.textContent).toContain('Agent says')
     expect(says.querySelector('svg')).toBeNull()
-    if (!status.findings)
-      expect(screen.getByTestId('risk').textContent).toMatch(/Marked medium risk by the agent/)
+    if (!status.findings) expect(screen.getByTestId('risk').textContent).toMatch(/Medium, says the agent/)
   })
 
   it('requires a hold if the hub assesses it, regardless of the agent', async () => {

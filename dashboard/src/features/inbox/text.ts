@@ -122,10 +122,8 @@ export const inboxText = {
       Risk,
       string
     >,
-    found: 'Hookback found',
-    byAgent: (level: string, reason: boolean) =>
-      `Marked ${level} risk by the agent${reason ? '' : ' (no reason given)'}.`,
-    agentLevel: (level: string) => `The agent marked it ${level}.`,
+    found: 'Hookback found:',
+    byAgent: (reason: boolean) => `, says the agent${reason ? '' : ', without a reason'}.`,
     in: 'in ',
   },
 

@@ -59,12 +59,8 @@ describe('classNote', () => {
   it.each<[string, Partial<Me>, Request]>([
     ['', {}, asked({}, {})],
     ['Known to be harmless.', { passkeyFor: 'unknown' }, asked({}, { class: 'harmless' })],
-    ['Not known to be harmless.', { passkeyFor: 'high' }, asked({}, { class: 'unknown' })],
-    [
-      'Not known to be harmless. Approving needs a passkey.',
-      { passkeyFor: 'unknown' },
-      asked({}, { class: 'unknown' }),
-    ],
+    ['', { passkeyFor: 'high' }, asked({}, { class: 'unknown' })],
+    ['Approving needs a passkey.', { passkeyFor: 'unknown' }, asked({}, { class: 'unknown' })],
     ['Approving needs a passkey.', { passkeyFor: 'high' }, asked({}, { class: 'risky', risk: 'high' })],
   ])('returns %j for %j', (note, who, request) => expect(classNote(request, { ...mara, ...who })).toBe(note))
 })

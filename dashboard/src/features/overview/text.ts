@@ -148,6 +148,6 @@ export const unaskedText = {
   appealed: (n: string) => `${n} appealed`,
   denied: (n: string) => `${n} denied by policy`,
   newRule: 'Make a rule',
-  note: 'so that a person is asked next time. No finding does not mean safe.',
+  note: 'so that a person is asked next time.',
   incomplete: 'Older calls are still being counted.',
 }

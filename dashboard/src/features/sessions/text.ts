@@ -286,7 +286,6 @@ export const riskText = {
   refused: (n: number) => `${n} refused`,
   newRule: 'Make a rule',
   soThat: 'so that a person is asked next time.',
-  note: 'No finding does not mean safe.',
 }
 
 /** Strings of the files that a session changed. */

@@ -45,8 +45,8 @@ export function requiresPasskey(r: Request, who: Me | undefined): boolean {
 
 /** A note on the class of the call, and on the passkey that approving it needs; '' if there is none. */
 export function classNote(r: Request, who: Me | undefined): string {
-  const { harmless, unknown, passkey } = requestText.findings
-  const known = { harmless, unknown, risky: undefined }[r.status.class ?? 'risky']
+  const { harmless, passkey } = requestText.findings
+  const known = isHarmless(r) ? harmless : undefined
   return [known, requiresPasskey(r, who) ? passkey : undefined].filter((s) => s !== undefined).join(' ')
 }
 

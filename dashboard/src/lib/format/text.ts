@@ -123,7 +123,6 @@ export const requestText = {
 
   findings: {
     harmless: 'Known to be harmless.',
-    unknown: 'Not known to be harmless.',
     passkey: 'Approving needs a passkey.',
   },
 } as const
