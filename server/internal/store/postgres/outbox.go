@@ -2,10 +2,7 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -31,26 +28,15 @@ const (
 	queryNextDelivery = `SELECT least((SELECT min(wake) FROM deliveries WHERE open AND machine IN ('', $1)),
 		(SELECT min(greatest(until, wake)) FROM deliveries WHERE open AND machine <> '' AND until > 0))`
 	queryDueDeliveries = `SELECT seq FROM deliveries WHERE open AND wake <= $1 AND (machine IN ('', $3) OR until BETWEEN 1 AND $1) ORDER BY wake, seq LIMIT $2`
-	queryListeners     = `SELECT seq, url, status, owner, machine FROM questions
-		WHERE inbox = 'pending' AND seq > $1 AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT $2`
 )
 
-func (s *engine) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
-	if next, err = s.readTime(ctx, queryNextDelivery, s.members.self.Machine); err != nil || next.IsZero() || next.After(now) {
-		return nil, next, err // nothing to lease: spare the writer
-	}
-	err = s.writer.do(ctx, &op{run: func(t *tx) (err error) {
-		leased, err = t.leaseDeliveries(now, until, n)
-		return err
-	}})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	next, err = s.readTime(ctx, queryNextDelivery, s.members.self.Machine)
-	return leased, next, err
+// NextDelivery implements tables.Engine.
+func (e tableEngine) NextDelivery() (string, []any) {
+	return queryNextDelivery, []any{e.members.self.Machine}
 }
 
-func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
+// LeaseDeliveries implements tables.Tx.
+func (t *tx) LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
 	rows, err := t.query(queryDueDeliveries, kit.Millis(now), n, t.w.store.members.self.Machine)
 	ids, err := scanIDs(rows, err)
 	if err != nil || len(ids) == 0 {
@@ -68,45 +54,6 @@ func idList(ids []schema.EventID) []int64 {
 	return list
 }
 
-func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, timeOf := range []func(*kit.PendingQuestion[string]) int64{
-		func(q *kit.PendingQuestion[string]) int64 { return q.HeldUntil },
-		func(q *kit.PendingQuestion[string]) int64 { return q.Deadline },
-		func(q *kit.PendingQuestion[string]) int64 { return q.TimerAt },
-	} {
-		found, at := s.State.Pending.Due(now, n, timeOf)
-		due = append(due, found...)
-		if next.IsZero() || !at.IsZero() && at.Before(next) {
-			next = at
-		}
-	}
-	return due, next, ctx.Err()
-}
-
-func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
-}
-
-func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
-		return q.Session == session && q.App == app
-	}), ctx.Err()
-}
-
-func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
-	rows, err := s.readers.query(ctx, queryListeners, after, limit)
-	return collect(rows, err, func(rows pgx.Rows, l *store.Listener) error {
-		return rows.Scan(&l.ID, &l.URL, &l.Status, &l.Owner, &l.Machine)
-	})
-}
-
-func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := s.State.Pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
-		return q.Lifeline == of && of != store.NoLifeline && id > after
-	})
-	return ids[:min(limit, len(ids))], ctx.Err()
-}
-
 const queryOrphans = `SELECT seq FROM questions WHERE inbox = 'pending' AND lifeline = $1 AND owner <> ALL (coalesce($2::text[], '{}')) AND seq > $3 ORDER BY seq LIMIT $4`
 
 func (s *engine) Orphans(
@@ -122,11 +69,4 @@ func (s *engine) machineOf(address string) string {
 		return ""
 	}
 	return s.members.self.Machine
-}
-
-// readTime reads one time; zero if there is no row or it is NULL.
-func (s *engine) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
-	var ms sql.NullInt64
-	err := s.readers.get(ctx, []any{&ms}, query, args...)
-	return kit.Time(ms.Int64), ignoreNoRows(err)
 }

@@ -138,7 +138,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"LeaseDeliveries, next", queryNextDelivery, []any{""}},
 		{"LeaseDeliveries, due", queryDueDeliveries, []any{head, 9, ""}},
 		{"Stats, undelivered", `SELECT count(*) FROM deliveries WHERE undelivered`, nil},
-		{"Listeners", queryListeners, []any{0, 9}},
 		{"Open, pending", queryPendingQuestions, nil},
 		{"Commits of other hubs, questions", queryChangedQuestions, []any{head - 512, head}},
 		{"Commits of other hubs, counters", queryCounters, []any{""}},

@@ -28,26 +28,13 @@ func (t *tx) UpsertDelivery(id schema.EventID, d *store.Delivery) error {
 const (
 	queryNextDelivery  = `SELECT min(wake) FROM deliveries INDEXED BY deliveries_undelivered WHERE undelivered AND open`
 	queryDueDeliveries = `SELECT seq, wake FROM deliveries INDEXED BY deliveries_undelivered WHERE undelivered AND open AND wake <= ?`
-	queryListeners     = `SELECT seq, url, status FROM questions INDEXED BY questions_by_inbox
-		WHERE inbox = 'pending' AND seq > ? AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT ?`
 )
 
-func (s *engine) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
-	if next, err = s.readTime(ctx, queryNextDelivery); err != nil || next.IsZero() || next.After(now) {
-		return nil, next, err // nothing to lease: spare the writer
-	}
-	err = s.writer.do(ctx, &op{essential: true, needsSavepoint: true, run: func(t *tx) (err error) {
-		leased, err = t.leaseDeliveries(now, until, n)
-		return err
-	}})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	next, err = s.readTime(ctx, queryNextDelivery)
-	return leased, next, err
-}
+// NextDelivery implements tables.Engine.
+func (tableEngine) NextDelivery() (string, []any) { return queryNextDelivery, nil }
 
-func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
+// LeaseDeliveries implements tables.Tx.
+func (t *tx) LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
 	type dueDelivery struct {
 		id   schema.EventID
 		wake int64
@@ -70,44 +57,13 @@ func (t *tx) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 	return ids, nil
 }
 
-func (s *engine) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, timeOf := range []func(*kit.PendingQuestion[string]) int64{
-		func(q *kit.PendingQuestion[string]) int64 { return q.HeldUntil },
-		func(q *kit.PendingQuestion[string]) int64 { return q.Deadline },
-		func(q *kit.PendingQuestion[string]) int64 { return q.TimerAt },
-	} {
-		found, at := s.State.Pending.Due(now, n, timeOf)
-		due = append(due, found...)
-		if next.IsZero() || !at.IsZero() && at.Before(next) {
-			next = at
-		}
-	}
-	return due, next, ctx.Err()
-}
-
-func (s *engine) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
-}
-
-func (s *engine) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return s.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
-		return q.Session == session && q.App == app
-	}), ctx.Err()
-}
-
+// Listeners implements store.Questions. The only hub owns all of them.
 func (s *engine) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
-	rows, err := s.readers.query(ctx, queryListeners, after, limit)
-	return collect(rows, err, func(rows *sql.Rows, l *store.Listener) error {
-		l.Owner = s.Self()
-		return rows.Scan(&l.ID, &l.URL, &l.Status)
-	})
-}
-
-func (s *engine) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := s.State.Pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
-		return q.Lifeline == of && of != store.NoLifeline && id > after
-	})
-	return ids[:min(limit, len(ids))], ctx.Err()
+	list, err := s.Tables.Listeners(ctx, after, limit)
+	for i := range list {
+		list[i].Owner = s.Self()
+	}
+	return list, err
 }
 
 func (s *engine) Orphans(
@@ -117,11 +73,4 @@ func (s *engine) Orphans(
 		return nil, ctx.Err()
 	}
 	return s.Lifelines(ctx, of, after, limit)
-}
-
-// readTime reads one time; zero if there is no row or it is NULL.
-func (s *engine) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
-	var ms sql.NullInt64
-	err := s.readers.getByKey(ctx, []any{&ms}, query, args...)
-	return kit.Time(ms.Int64), ignoreNoRows(err)
 }

@@ -81,7 +81,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
 		{"LeaseDeliveries, due", queryDueDeliveries, []any{1}, true},
 		{"CheckLedger", querySignedLedger, nil, true},
-		{"Listeners", queryListeners, []any{0, 9}, true},
 		{"Open, pending", queryPendingQuestions, nil, true},
 		{"Open, last change", queryLastChange, nil, true},
 		{"Open, last event", queryLastEvent, []any{1}, true},

@@ -39,6 +39,8 @@ type Tx interface {
 	Count(d Delta)
 	// InsertChange appends the row of the log for a change of a question, with the question's status after it.
 	InsertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error)
+	// LeaseDeliveries leases up to n deliveries that are due, the earliest first.
+	LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error)
 	// UpsertDelivery stores the delivery of an answer.
 	UpsertDelivery(id schema.EventID, d *store.Delivery) error
 	// PlaceOf returns the columns owner and machine of a question with the address that is stored at this hub.
@@ -158,6 +160,8 @@ type Engine interface {
 	ReadOne(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
 	// WriteJoined is Write that may wait for the commit of another write, until a channel is closed; nil: it doesn't.
 	WriteJoined(ctx context.Context, until <-chan struct{}, run func(*Work) error) error
+	// NextDelivery is the query of the time at which LeaseDeliveries finds the next delivery.
+	NextDelivery() (query string, args []any)
 	// Queued is the number of writes that wait.
 	Queued() int
 	Names

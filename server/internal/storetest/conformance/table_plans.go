@@ -67,6 +67,7 @@ func TableCalls(since int64) []TableCall {
 		{"Ledger, newest of a question", ledger(store.LedgerPage{QuestionID: 4})},
 		{"LedgerHead", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.LedgerHead(ctx)) }},
 		{"KeyRotations", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.KeyRotations(ctx)) }},
+		{"Listeners", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.Listeners(ctx, 0, 9)) }},
 		{"EarlierOutcomes", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.EarlierOutcomes(ctx, 4)) }},
 		{"Rules", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.Rules(ctx, 9)) }},
 		{"LiveRules", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.LiveRules(ctx, at)) }},
