@@ -22,9 +22,8 @@
 //   - Secrets of channels and Web Push are encrypted with the key that Identity returns.
 //
 // Package tables implements the roles whose tables are the same in every engine, over the transactions of
-// one. Package kit has what engines share besides. Package grams is the search index
-// without its tables: use it, or search without an index and return nil from RunIndexer when its
-// context ends.
+// one. Package grams is the search index without its tables: use it, or search without an index and return
+// nil from RunIndexer when its context ends.
 //
 // The engine passes the suite of server/internal/storetest/conformance as a whole:
 //

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
@@ -56,7 +56,7 @@ func (s *engine) startAppend(d *store.EventDraft) *pendingAppend {
 		return a
 	}
 	takes := d.Directive != nil && s.HasOutstanding(&d.Event)
-	a.op.key, a.op.bytes = kit.HashKey(d.IdempotencyKey), len(d.Envelope)+len(d.Payload)+len(d.Transcript)
+	a.op.key, a.op.bytes = tables.HashKey(d.IdempotencyKey), len(d.Envelope)+len(d.Payload)+len(d.Transcript)
 	a.op.run = func(t *tx) (err error) {
 		a.receipt, err = t.append(d, uid, a.op.key, takes)
 		return err
@@ -144,7 +144,7 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 }
 
 func (s *engine) HasKey(ctx context.Context, key string) (has bool, err error) {
-	return has, s.readers.get(ctx, []any{&has}, `SELECT EXISTS (SELECT 1 FROM events WHERE key = $1)`, kit.HashKey(key))
+	return has, s.readers.get(ctx, []any{&has}, `SELECT EXISTS (SELECT 1 FROM events WHERE key = $1)`, tables.HashKey(key))
 }
 
 // replayIdempotent stores the address of a repeated question. An answer in the outbox
@@ -165,10 +165,10 @@ func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
 	if err != nil || q.URL == "" {
 		return err
 	}
-	now := kit.Millis(t.now)
+	now := tables.Millis(t.now)
 	return t.exec(`UPDATE deliveries SET state = $1, open = true, undelivered = true, handled = 0, due = $2, wake = greatest($2, leased), until = greatest(until, $3), machine = $8
 		WHERE seq = $4 AND NOT sent AND state NOT IN ($5, $6, $7)`,
-		schema.Queued, now, now+kit.CallbackRetryWindow.Milliseconds(), seq,
+		schema.Queued, now, now+tables.CallbackRetryWindow.Milliseconds(), seq,
 		schema.Acked, schema.Pulled, schema.Delivered, t.w.store.machineOf(q.URL))
 }
 
@@ -177,7 +177,7 @@ func (t *tx) receivedAt(at time.Time) time.Time {
 	if at.IsZero() {
 		at = t.now
 	}
-	t.counters.received = kit.ReceivedAt(at, t.counters.received)
+	t.counters.received = tables.ReceivedAt(at, t.counters.received)
 	return time.UnixMilli(t.counters.received)
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hookback/hookback/schema/sign"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // The state in memory is that of one commit: the last one by this hub, or a later one that it has
@@ -49,7 +49,7 @@ func (w *writer) beginAndCatchUp(begin ...string) error {
 	batch.Queue(queryChangedQuestions, known, known+maxCaughtUp)
 	results := w.conn.SendBatch(ctx, batch)
 	var c counters
-	var changed []kit.PendingUpdate[string]
+	var changed []tables.PendingUpdate[string]
 	var err error
 	for range begin {
 		if err == nil {
@@ -99,7 +99,7 @@ const maxCaughtUp = 10_000
 
 // catchUp brings the state in memory to that of the counters, in the open transaction. changed are the
 // questions that the first maxCaughtUp new rows of the log are about.
-func (w *writer) catchUp(ctx context.Context, c *counters, changed []kit.PendingUpdate[string]) error {
+func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.PendingUpdate[string]) error {
 	before, s := &w.counters, w.store
 	if c.head-before.head > maxCaughtUp {
 		if err := s.loadPending(ctx, w); err != nil {
@@ -136,8 +136,8 @@ const (
 		WHERE seq IN (SELECT seq FROM questions WHERE seq > $1 AND seq <= $2 UNION SELECT question FROM changes WHERE seq > $1 AND seq <= $2) ORDER BY seq`
 )
 
-func scanPendingUpdates(rows pgx.Rows, err error) ([]kit.PendingUpdate[string], error) {
-	return collect(rows, err, func(rows pgx.Rows, u *kit.PendingUpdate[string]) error {
+func scanPendingUpdates(rows pgx.Rows, err error) ([]tables.PendingUpdate[string], error) {
+	return collect(rows, err, func(rows pgx.Rows, u *tables.PendingUpdate[string]) error {
 		q := &u.Row
 		var isPending bool
 		var status, same []byte
@@ -147,7 +147,7 @@ func scanPendingUpdates(rows pgx.Rows, err error) ([]kit.PendingUpdate[string], 
 		}
 		q.Same, u.Ended = string(same), !isPending
 		var err error
-		q.Waiter, err = kit.WaiterOf(status)
+		q.Waiter, err = tables.WaiterOf(status)
 		return err
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -29,7 +28,7 @@ func (b *eventBatch) add(e *store.Event, uid uuid.UUID, key []byte) {
 	b.seqs, b.received, b.timestamps =
 		append(b.seqs, int64(e.ID)), append(b.received, e.ReceivedAt.UnixMilli()), append(b.timestamps, e.Timestamp)
 	b.uids, b.asks, b.keys = append(b.uids, uid), append(b.asks, e.Question != nil), append(b.keys, key)
-	b.envelopes, b.payloads = append(b.envelopes, kit.NonNil(e.Envelope)), append(b.payloads, kit.NonNil(e.Payload))
+	b.envelopes, b.payloads = append(b.envelopes, tables.NonNil(e.Envelope)), append(b.payloads, tables.NonNil(e.Payload))
 	for i, name := range [...]string{e.App, e.Session, e.Type, e.Tool} {
 		b.names[i] = append(b.names[i], name)
 	}

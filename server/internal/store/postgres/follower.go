@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 const (
@@ -127,7 +127,7 @@ func (f *follower) look(ctx context.Context) error {
 	if !isDue {
 		return nil // a ring is not about the members
 	}
-	s.State.Indexed.Reach(kit.LastRowOfBlock(block))
+	s.State.Indexed.Reach(tables.LastRowOfBlock(block))
 	if err := s.members.look(ctx); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 const (
@@ -95,7 +95,7 @@ func (m *members) beat(ctx context.Context) error {
 	began := time.Now()
 	batch := &pgx.Batch{}
 	batch.Queue(upsertHub, m.self.ID, cleanText(m.self.Name), cleanText(m.self.Version),
-		kit.Millis(m.self.StartedAt), facts, m.self.Machine)
+		tables.Millis(m.self.StartedAt), facts, m.self.Machine)
 	batch.Queue(forgetHubs, forgetAfter.Milliseconds())
 	batch.Queue(acquireLease, m.self.ID, leaseTime.Milliseconds())
 	results := m.store.readers.pool.SendBatch(ctx, batch)
@@ -128,7 +128,7 @@ func (m *members) look(ctx context.Context) error {
 	rows, err := m.store.readers.query(ctx, queryMembers, store.MemberTimeout.Milliseconds())
 	alive, err := collect(rows, err, func(rows pgx.Rows, h *store.Member) error {
 		var facts []byte
-		if err := rows.Scan(&h.ID, &h.Name, &h.Version, kit.ScanTime(&h.StartedAt), &facts, &h.Machine); err != nil {
+		if err := rows.Scan(&h.ID, &h.Name, &h.Version, tables.ScanTime(&h.StartedAt), &facts, &h.Machine); err != nil {
 			return err
 		}
 		return json.Unmarshal(facts, &h.MemberFacts)

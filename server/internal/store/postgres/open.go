@@ -17,7 +17,6 @@ import (
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -195,7 +194,7 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	s.setCounters(&c)
 	s.publisher.last = c.head
 	s.State.Projected.Grow(c.head, time.Now())
-	s.State.Indexed.Grow(kit.LastFullBlock(c.head), time.Now())
+	s.State.Indexed.Grow(tables.LastFullBlock(c.head), time.Now())
 	if err := s.openIdentity(ctx, w, cfg.KeyFile); err != nil {
 		return err
 	}
@@ -218,7 +217,7 @@ func (s *engine) clearAfterOthers(ctx context.Context, w *writer, cfg *Config) e
 		args  []any
 	}{
 		{`DELETE FROM hubs`, nil}, {`DELETE FROM leases`, nil},
-		{`UPDATE deliveries SET leased = 0, owner = '', due = $1, wake = $1 WHERE open`, []any{kit.Millis(s.clock())}},
+		{`UPDATE deliveries SET leased = 0, owner = '', due = $1, wake = $1 WHERE open`, []any{tables.Millis(s.clock())}},
 	} {
 		if _, err := w.conn.Exec(ctx, step.query, step.args...); err != nil {
 			return err

@@ -2,11 +2,13 @@ package postgres
 
 import (
 	"context"
+	"net/url"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // UpsertDelivery implements tables.Tx.
@@ -18,9 +20,9 @@ func (t *tx) UpsertDelivery(id schema.EventID, d *store.Delivery) error {
 		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered, owner = excluded.owner, machine = excluded.machine`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, kit.Millis(d.Due),
-		kit.Millis(d.Until), kit.Millis(d.Handled), d.IsOpen(), d.IsUndelivered(),
-		kit.Millis(d.Leased), t.w.store.Self(), t.w.store.members.self.Machine)
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, tables.Millis(d.Due),
+		tables.Millis(d.Until), tables.Millis(d.Handled), d.IsOpen(), d.IsUndelivered(),
+		tables.Millis(d.Leased), t.w.store.Self(), t.w.store.members.self.Machine)
 	return err
 }
 
@@ -37,12 +39,12 @@ func (e tableEngine) NextDelivery() (string, []any) {
 
 // LeaseDeliveries implements tables.Tx.
 func (t *tx) LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
-	rows, err := t.query(queryDueDeliveries, kit.Millis(now), n, t.w.store.members.self.Machine)
+	rows, err := t.query(queryDueDeliveries, tables.Millis(now), n, t.w.store.members.self.Machine)
 	ids, err := scanIDs(rows, err)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return ids, t.exec(`UPDATE deliveries SET leased = $1, wake = greatest(due, $1), owner = $2 WHERE seq = ANY($3)`, kit.Millis(until), t.w.store.Self(), idList(ids))
+	return ids, t.exec(`UPDATE deliveries SET leased = $1, wake = greatest(due, $1), owner = $2 WHERE seq = ANY($3)`, tables.Millis(until), t.w.store.Self(), idList(ids))
 }
 
 // idList returns ids as an array parameter.
@@ -65,8 +67,8 @@ func (s *engine) Orphans(
 
 // machineOf returns Place.Machine of a question with the address that is stored at this hub.
 func (s *engine) machineOf(address string) string {
-	if !kit.IsLoopbackURL(address) {
-		return ""
+	if u, err := url.Parse(address); err != nil || !socket.IsLoopback(u.Hostname()) {
+		return "" // it does not mean a process of the hub's own machine
 	}
 	return s.members.self.Machine
 }

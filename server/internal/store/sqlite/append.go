@@ -12,7 +12,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 func (s *engine) Append(ctx context.Context, d *store.EventDraft) (store.Receipt, error) {
@@ -88,7 +88,7 @@ func (a *pendingAppend) wait(ctx context.Context, s *engine) (store.Receipt, err
 
 // append appends a draft. takes is set if a directive may wait for the draft's session.
 func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Receipt, error) {
-	key := kit.HashKey(d.IdempotencyKey)
+	key := tables.HashKey(d.IdempotencyKey)
 	if key != nil {
 		var seq int64
 		err := t.get([]any{&seq}, queryByKey, key)
@@ -112,7 +112,7 @@ func (t *tx) append(d *store.EventDraft, uid uuid.UUID, takes bool) (store.Recei
 	_, err = t.exec(`INSERT INTO events (seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		seq, uid[:], t.counters.received, e.Timestamp, ids.app, ids.session, ids.typ, ids.tool,
-		d.NewQuestion != nil, kit.Nullable(key), kit.NonNil(e.Envelope), kit.NonNil(e.Payload))
+		d.NewQuestion != nil, tables.Nullable(key), tables.NonNil(e.Envelope), tables.NonNil(e.Payload))
 	if err == nil {
 		err = t.recordNames(seq, ids)
 	}
@@ -156,7 +156,7 @@ func (t *tx) replay(seq int64, d *store.EventDraft) (store.Receipt, error) {
 const queryByKey = `SELECT seq FROM events WHERE key = ?`
 
 func (s *engine) HasKey(ctx context.Context, key string) (bool, error) {
-	rows, err := s.readers.query(ctx, queryByKey, kit.HashKey(key))
+	rows, err := s.readers.query(ctx, queryByKey, tables.HashKey(key))
 	ids, err := scanIDs(rows, err)
 	return len(ids) > 0, err
 }
@@ -181,10 +181,10 @@ func (t *tx) replayIdempotent(seq int64, q *store.NewQuestion) error {
 	if err != nil || q.URL == "" {
 		return err
 	}
-	now := kit.Millis(t.now)
+	now := tables.Millis(t.now)
 	_, err = t.exec(`UPDATE deliveries SET state = ?1, open = 1, undelivered = 1, handled = 0, due = ?2, wake = max(?2, leased), until = max(until, ?3)
 		WHERE seq = ?4 AND NOT sent AND state NOT IN (?5, ?6, ?7)`,
-		schema.Queued, now, now+kit.CallbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
+		schema.Queued, now, now+tables.CallbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered)
 	return err
 }
 
@@ -193,7 +193,7 @@ func (t *tx) receivedAt(at time.Time) time.Time {
 	if at.IsZero() {
 		at = t.now
 	}
-	ms := kit.ReceivedAt(at, t.counters.received)
+	ms := tables.ReceivedAt(at, t.counters.received)
 	t.counters.received = ms
 	return time.UnixMilli(ms)
 }

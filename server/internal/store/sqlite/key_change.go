@@ -11,7 +11,6 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -69,7 +68,7 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 	if c.Rotate {
 		action = "key.rotated"
 		payload, err := json.Marshal(sign.KeyRotation{
-			HubID: t.w.store.ID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(kit.Millis(t.now)),
+			HubID: t.w.store.ID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(tables.Millis(t.now)),
 		})
 		if err != nil {
 			return err

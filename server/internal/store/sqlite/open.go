@@ -16,7 +16,6 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -232,7 +231,7 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	s.State.Head.Store(counters.head)
 	s.State.Pruned.Store(counters.pruned)
 	s.State.Projected.Grow(counters.head, time.Now())
-	s.State.Indexed.Grow(kit.LastFullBlock(counters.head), time.Now())
+	s.State.Indexed.Grow(tables.LastFullBlock(counters.head), time.Now())
 	s.State.Events.Store(counters.events)
 	s.State.Decided.Store(counters.decided)
 	return s.openIdentity(ctx, w)
@@ -297,7 +296,7 @@ const queryPendingQuestions = `SELECT q.seq, coalesce(a.name, ''), coalesce(s.na
 
 func (s *engine) loadPending(ctx context.Context, w *writer) error {
 	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)
-	stored, err := collect(rows, err, func(rows *sql.Rows, u *kit.PendingUpdate[string]) error {
+	stored, err := collect(rows, err, func(rows *sql.Rows, u *tables.PendingUpdate[string]) error {
 		q := &u.Row
 		return rows.Scan(&u.ID, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt,
 			&q.Lifeline, &q.Waiter, &q.IsAddressed, &q.Same, &q.SameAs, &q.Joined)

@@ -9,19 +9,19 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // UpsertDelivery implements tables.Tx.
 func (t *tx) UpsertDelivery(id schema.EventID, d *store.Delivery) error {
-	due, leased := kit.Millis(d.Due), kit.Millis(d.Leased)
+	due, leased := tables.Millis(d.Due), tables.Millis(d.Leased)
 	_, err := t.exec(`INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
 			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered`,
-		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, kit.Millis(d.Until), leased,
-		kit.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
+		id, d.AnswerID, d.State, d.Attempts, d.Sent, due, tables.Millis(d.Until), leased,
+		tables.Millis(d.Handled), max(due, leased), d.IsOpen(), d.IsUndelivered())
 	return err
 }
 
@@ -39,7 +39,7 @@ func (t *tx) LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 		id   schema.EventID
 		wake int64
 	}
-	rows, err := t.query(queryDueDeliveries, kit.Millis(now))
+	rows, err := t.query(queryDueDeliveries, tables.Millis(now))
 	due, err := collect(rows, err, func(rows *sql.Rows, d *dueDelivery) error { return rows.Scan(&d.id, &d.wake) })
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (t *tx) LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, err
 		ids = append(ids, d.id)
 	}
 	for _, id := range ids {
-		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE seq = ?2`, kit.Millis(until), id); err != nil {
+		if _, err := t.exec(`UPDATE deliveries SET leased = ?1, wake = max(due, ?1) WHERE seq = ?2`, tables.Millis(until), id); err != nil {
 			return nil, err
 		}
 	}

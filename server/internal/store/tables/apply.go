@@ -7,7 +7,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // InsertQuestion stores the question of the new event e. The caller publishes the event, and then calls join,
@@ -17,7 +16,7 @@ func (w *Work) InsertQuestion(e *store.Event, q *store.NewQuestion) (join func()
 	if err != nil {
 		return nil, err
 	}
-	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, kit.Everyone)
+	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, Everyone)
 	owner, machine := w.PlaceOf(q.URL)
 	err = w.Exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
@@ -25,12 +24,12 @@ func (w *Work) InsertQuestion(e *store.Event, q *store.NewQuestion) (join func()
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
 			$26, $27, $28, $29, $30)`,
 		e.ID, Name{AppName, e.App}, Name{SessionName, e.Session}, Name{TypeName, e.Type}, Name{ToolName, e.Tool},
-		e.Question, e.Status, schema.Pending, kit.Millis(w.Now()),
-		kit.Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
-		kit.Nullable(q.RequesterProcess), q.Text, kit.Nullable(q.Call), q.Lifeline,
-		kit.Millis(q.Timers.Remind), kit.Millis(q.Timers.Escalate), kit.Millis(q.Timers.Next()),
-		kit.Nullable(q.DuplicateKey), q.Requester, kit.Nullable(q.SharedListener),
-		kit.Nullable(q.BodyHash), kit.Nullable(q.AskHash), kit.Nullable(q.SecretHash),
+		e.Question, e.Status, schema.Pending, Millis(w.Now()),
+		Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
+		Nullable(q.RequesterProcess), q.Text, Nullable(q.Call), q.Lifeline,
+		Millis(q.Timers.Remind), Millis(q.Timers.Escalate), Millis(q.Timers.Next()),
+		Nullable(q.DuplicateKey), q.Requester, Nullable(q.SharedListener),
+		Nullable(q.BodyHash), Nullable(q.AskHash), Nullable(q.SecretHash),
 		q.HasNonce, isAddressed, owner, machine)
 	if err == nil {
 		err = w.InsertAppeal(e, q.Appeal)
@@ -38,12 +37,12 @@ func (w *Work) InsertQuestion(e *store.Event, q *store.NewQuestion) (join func()
 	if err != nil {
 		return nil, err
 	}
-	waiter, err := kit.WaiterOf(e.Status)
+	waiter, err := WaiterOf(e.Status)
 	if err != nil {
 		return nil, err
 	}
-	w.pending = append(w.pending, kit.PendingUpdate[string]{ID: e.ID, Row: kit.PendingQuestion[string]{
-		App: e.App, Session: e.Session, Deadline: kit.Millis(q.Deadline), TimerAt: kit.Millis(q.Timers.Next()),
+	w.pending = append(w.pending, PendingUpdate[string]{ID: e.ID, Row: PendingQuestion[string]{
+		App: e.App, Session: e.Session, Deadline: Millis(q.Deadline), TimerAt: Millis(q.Timers.Next()),
 		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
 	}})
 	if isAddressed {
@@ -108,7 +107,7 @@ func (w *Work) Apply(c *store.Change) error {
 	switch {
 	case c.Ends:
 		return w.leaveGroup(c.Event.ID, before.Same, before.SameAs)
-	case kit.IsGrouped(c.Status):
+	case IsGrouped(c.Status):
 		return w.replaceLostLeader(c.Event.ID)
 	default:
 		return nil
@@ -158,7 +157,7 @@ func (w *Work) applyOne(c *store.Change) error {
 	if err != nil {
 		return err
 	}
-	row := kit.ChangeLogRow(seq, c.Event, c.Status, c.Ends)
+	row := ChangeLogRow(seq, c.Event, c.Status, c.Ends)
 	row.Kinds = c.Kinds()
 	w.Publish(row)
 	return nil
@@ -167,11 +166,11 @@ func (w *Work) applyOne(c *store.Change) error {
 // updateQuestion writes the row of a question once, guarded by its version. The columns of indexes are assigned
 // only if it settles: SQLite would rewrite their entries even if the values are the same.
 func (w *Work) updateQuestion(c *store.Change, settles bool) error {
-	args := append([]any{c.Status, kit.Nullable(c.Answer), kit.Nullable(c.Receipt), kit.Nullable(c.Proofs), kit.Millis(w.Now())}, kit.ChangedColumns(c)...)
+	args := append([]any{c.Status, Nullable(c.Answer), Nullable(c.Receipt), Nullable(c.Proofs), Millis(w.Now())}, ChangedColumns(c)...)
 	args = append(args, c.Event.ID, c.Version)
 	var ended string
 	if settles {
-		listed, err := kit.InboxStatus(c)
+		listed, err := InboxStatus(c)
 		if err != nil {
 			return err
 		}
@@ -189,7 +188,7 @@ const guardVersion Guard = "version"
 
 // updatePending updates the copy of a pending question: its awaiting rows, and the
 // facts in memory.
-func (w *Work) updatePending(c *store.Change, row kit.PendingQuestion[string], settles bool) error {
+func (w *Work) updatePending(c *store.Change, row PendingQuestion[string], settles bool) error {
 	id := c.Event.ID
 	if row.IsAddressed && (settles || c.Awaiting != nil) {
 		if err := w.Exec(`DELETE FROM awaiting WHERE seq = $1`, id); err != nil {
@@ -197,17 +196,17 @@ func (w *Work) updatePending(c *store.Change, row kit.PendingQuestion[string], s
 		}
 	}
 	if settles {
-		listed, err := kit.InboxStatus(c)
+		listed, err := InboxStatus(c)
 		if err == nil && listed == inbox.HitlDecided {
 			w.Count(Delta{Decided: 1})
 		}
-		w.pending = append(w.pending, kit.PendingUpdate[string]{ID: id, Ended: true})
+		w.pending = append(w.pending, PendingUpdate[string]{ID: id, Ended: true})
 		return err
 	}
 	if err := row.Update(c); err != nil {
 		return err
 	}
-	w.pending = append(w.pending, kit.PendingUpdate[string]{ID: id, Row: row})
+	w.pending = append(w.pending, PendingUpdate[string]{ID: id, Row: row})
 	if c.Awaiting != nil && row.IsAddressed {
 		return w.insertAwaiting(id, row.App, c.Awaiting)
 	}

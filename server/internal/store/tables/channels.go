@@ -8,7 +8,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // channels returns the table of the channels, whose secrets are encrypted with a key.
@@ -16,7 +15,7 @@ func channels(key *identity.Key) *table[store.Channel] {
 	return newTable("channels", "id", "id, name, kind, url, secret, person, is_brief, created_at, created_by", func(c *store.Channel) []any {
 		return []any{
 			&c.ID, &c.Name, &c.Kind, secret{key, c, "url", &c.URL}, secret{key, c, "secret", &c.Secret}, &c.Person,
-			&c.IsBrief, kit.ScanTime(&c.CreatedAt), &c.CreatedBy,
+			&c.IsBrief, ScanTime(&c.CreatedAt), &c.CreatedBy,
 		}
 	})
 }
@@ -104,5 +103,5 @@ func (w *Work) removeChannel(c channelData, by string) (questions []schema.Event
 		return nil, err
 	}
 	return questions, w.Exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = $1
-		WHERE state = 'queued' AND channel = $2`, kit.Millis(w.Now()), c.ID)
+		WHERE state = 'queued' AND channel = $2`, Millis(w.Now()), c.ID)
 }

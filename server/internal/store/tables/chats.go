@@ -4,11 +4,10 @@ import (
 	"context"
 
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var chatAccounts = newTable("chat_accounts", "kind, account", "kind, account, label, person, linked_at", func(a *store.ChatAccount) []any {
-	return []any{&a.Kind, &a.Account, &a.Label, &a.Person, kit.ScanTime(&a.LinkedAt)}
+	return []any{&a.Kind, &a.Account, &a.Label, &a.Person, ScanTime(&a.LinkedAt)}
 })
 
 var chatMessages = newTable("chat_messages", "channel, chat, message", "channel, chat, message, notice, question, revision",

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // itemCounts counts the items of each session that wait for an event that accepts them. Every event of
@@ -116,12 +115,12 @@ func (o *openGrants) due(now time.Time) (due []schema.EventID, next time.Time) {
 	defer o.mu.Unlock()
 	var nextMillis int64
 	for question, g := range o.rows {
-		if g.ExpiresAt <= kit.Millis(now) {
+		if g.ExpiresAt <= Millis(now) {
 			due = append(due, question)
 		} else if nextMillis == 0 || g.ExpiresAt < nextMillis {
 			nextMillis = g.ExpiresAt
 		}
 	}
 	slices.Sort(due)
-	return due, kit.Time(nextMillis)
+	return due, Time(nextMillis)
 }

@@ -5,20 +5,19 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var coverage = newTable("coverage AS c", "host, account, agent", "host, account, agent, report, reported_at, proof, proven_at, requester",
 	func(r *store.CoverageRow) []any {
 		return []any{
-			&r.Host, &r.Account, &r.Agent, &r.Report, kit.ScanTime(&r.ReportedAt), &r.Proof, kit.ScanTime(&r.ProvenAt), &r.Requester,
+			&r.Host, &r.Account, &r.Agent, &r.Report, ScanTime(&r.ReportedAt), &r.Proof, ScanTime(&r.ProvenAt), &r.Requester,
 		}
 	})
 
 func (t *Tables) PutCoverage(ctx context.Context, rows []store.CoverageRow, now time.Time) error {
 	return t.Write(ctx, Plain, func(w *Work) error {
 		for _, r := range rows {
-			r.Report, r.Proof = kit.NonNil(r.Report), kit.NonNil(r.Proof)
+			r.Report, r.Proof = NonNil(r.Report), NonNil(r.Proof)
 			err := w.Exec(coverage.inserts+` ON CONFLICT (host, account, agent) DO UPDATE SET
 				report = CASE WHEN excluded.reported_at >= c.reported_at THEN excluded.report ELSE c.report END,
 				reported_at = greatest(excluded.reported_at, c.reported_at),
@@ -28,7 +27,7 @@ func (t *Tables) PutCoverage(ctx context.Context, rows []store.CoverageRow, now 
 				return err
 			}
 		}
-		if err := w.Exec(`DELETE FROM coverage WHERE greatest(reported_at, proven_at) < $1`, kit.Millis(now.Add(-store.CoverageAge))); err != nil {
+		if err := w.Exec(`DELETE FROM coverage WHERE greatest(reported_at, proven_at) < $1`, Millis(now.Add(-store.CoverageAge))); err != nil {
 			return err
 		}
 		return w.Exec(`DELETE FROM coverage WHERE (host, account, agent) IN (SELECT host, account, agent FROM (SELECT *, row_number() OVER

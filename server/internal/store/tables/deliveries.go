@@ -6,7 +6,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (t *Tables) LeaseDeliveries(ctx context.Context, now, until time.Time, n int) (leased []schema.EventID, next time.Time, err error) {
@@ -30,10 +29,10 @@ func (t *Tables) nextDelivery(ctx context.Context) (time.Time, error) {
 }
 
 func (t *Tables) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, timeOf := range []func(*kit.PendingQuestion[string]) int64{
-		func(q *kit.PendingQuestion[string]) int64 { return q.HeldUntil },
-		func(q *kit.PendingQuestion[string]) int64 { return q.Deadline },
-		func(q *kit.PendingQuestion[string]) int64 { return q.TimerAt },
+	for _, timeOf := range []func(*PendingQuestion[string]) int64{
+		func(q *PendingQuestion[string]) int64 { return q.HeldUntil },
+		func(q *PendingQuestion[string]) int64 { return q.Deadline },
+		func(q *PendingQuestion[string]) int64 { return q.TimerAt },
 	} {
 		found, at := t.State.Pending.Due(now, n, timeOf)
 		due = append(due, found...)
@@ -45,17 +44,17 @@ func (t *Tables) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 }
 
 func (t *Tables) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return t.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
+	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
 }
 
 func (t *Tables) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return t.State.Pending.IDs(func(_ schema.EventID, q *kit.PendingQuestion[string]) bool {
+	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion[string]) bool {
 		return q.Session == session && q.App == app
 	}), ctx.Err()
 }
 
 func (t *Tables) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := t.State.Pending.IDs(func(id schema.EventID, q *kit.PendingQuestion[string]) bool {
+	ids := t.State.Pending.IDs(func(id schema.EventID, q *PendingQuestion[string]) bool {
 		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()

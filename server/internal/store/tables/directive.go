@@ -6,7 +6,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // HasOutstanding reports whether anything may wait for an event of the session. An event of any other session
@@ -61,7 +60,7 @@ func (t *Tables) Load(query Query, now time.Time) error {
 		err := rows.Scan(&question, &g.Session.App, &g.Session.Session, &g.ExpiresAt)
 		grants[question] = g
 		return err
-	}, `SELECT question, app, session, expires_at FROM grants WHERE granted_at > 0 AND (used_at = 0 OR expires_at > $1)`, kit.Millis(now))
+	}, `SELECT question, app, session, expires_at FROM grants WHERE granted_at > 0 AND (used_at = 0 OR expires_at > $1)`, Millis(now))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Deduplication: pending questions with equal content in one session form a duplicate
@@ -173,7 +172,7 @@ func (w *Work) setLeader(leader *groupRow, members []*groupRow) error {
 func (w *Work) setLeaderOf(id, leader schema.EventID, joined int64) error {
 	if row, ok := w.PendingQuestion(id); ok {
 		row.SameAs, row.Joined = leader, joined
-		w.pending = append(w.pending, kit.PendingUpdate[string]{ID: id, Row: row})
+		w.pending = append(w.pending, PendingUpdate[string]{ID: id, Row: row})
 	}
 	return w.Exec(`UPDATE questions SET same_as = $1, joined = $2 WHERE seq = $3`, leader, joined, id)
 }
@@ -191,10 +190,10 @@ func (w *Work) updateStatus(row *groupRow) error {
 	if err != nil {
 		return err
 	}
-	change := kit.ChangeLogRow(seq, &store.Event{ID: row.id}, status, false)
+	change := ChangeLogRow(seq, &store.Event{ID: row.id}, status, false)
 	change.Kinds = feed.Changed
 	w.Publish(change)
-	return w.Exec(`UPDATE questions SET version = $1, status = $2, changed_at = $3 WHERE seq = $4`, row.version, status, kit.Millis(w.Now()), row.id)
+	return w.Exec(`UPDATE questions SET version = $1, status = $2, changed_at = $3 WHERE seq = $4`, row.version, status, Millis(w.Now()), row.id)
 }
 
 // members reads the pending members that the leader leads, oldest first.
@@ -224,7 +223,7 @@ func (w *Work) decrement(leader schema.EventID) error {
 // pendingGroup returns the questions with a duplicate key that leader leads, oldest first; the leaders
 // themselves if leader is 0.
 func (w *Work) pendingGroup(key string, leader schema.EventID) (ids []schema.EventID) {
-	changed := map[schema.EventID]kit.PendingUpdate[string]{}
+	changed := map[schema.EventID]PendingUpdate[string]{}
 	for _, u := range w.pending {
 		changed[u.ID] = u
 	}

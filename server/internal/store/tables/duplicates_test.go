@@ -10,7 +10,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // groupTable is a table of questions in memory, all with the same duplicate key.
@@ -55,7 +54,7 @@ func (g *groupTable) add(t *testing.T, id schema.EventID, waiter schema.Waiter) 
 	leader, err := g.work.groupLeader(e, &store.NewQuestion{DuplicateKey: []byte("key")})
 	require.NoError(t, err)
 	g.rows[id], g.events[id] = &groupRow{id: id, version: 1, state: schema.Pending}, e
-	g.work.pending = append(g.work.pending, kit.PendingUpdate[string]{ID: id, Row: kit.PendingQuestion[string]{Same: "key"}})
+	g.work.pending = append(g.work.pending, PendingUpdate[string]{ID: id, Row: PendingQuestion[string]{Same: "key"}})
 	require.NoError(t, g.work.joinGroup(id, leader))
 }
 
@@ -64,7 +63,7 @@ func (g *groupTable) end(t *testing.T, id schema.EventID) {
 	t.Helper()
 	row, _ := g.work.PendingQuestion(id)
 	g.rows[id].state = schema.Responded
-	g.work.pending = append(g.work.pending, kit.PendingUpdate[string]{ID: id, Ended: true})
+	g.work.pending = append(g.work.pending, PendingUpdate[string]{ID: id, Ended: true})
 	require.NoError(t, g.work.leaveGroup(id, row.Same, row.SameAs))
 }
 

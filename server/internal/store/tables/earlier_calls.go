@@ -5,7 +5,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // maxEarlierOutcomes bounds how many earlier questions EarlierOutcomes returns.
@@ -19,7 +18,7 @@ func (t *Tables) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]stor
 		id     schema.EventID
 		status status
 	}
-	rows, err := collect(ctx, t, func(e *earlier) []any { return []any{&e.id, kit.JSONBytes(&e.status)} },
+	rows, err := collect(ctx, t, func(e *earlier) []any { return []any{&e.id, JSONBytes(&e.status)} },
 		`SELECT p.seq, p.status FROM questions q /*! CROSS */ JOIN questions p /*! INDEXED BY questions_by_call */
 			ON p.app = q.app AND p.call = q.call AND p.seq < q.seq
 		WHERE q.seq = $1 AND p.call IS NOT NULL AND p.state <> 'pending' ORDER BY p.seq DESC LIMIT $2`, id, maxEarlierOutcomes)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // eventColumns, followed by listedPayload or fullPayload, are the columns that
@@ -49,7 +48,7 @@ func (r *eventRow) destWithTranscript(names Names) []any { return append(r.dest(
 // build converts a scanned row to an Event.
 func (r *eventRow) build(ctx context.Context, names Names) (_ *store.Event, err error) {
 	e := &r.event
-	e.ID, e.ReceivedAt, e.UID = schema.EventID(r.seq), kit.Time(r.received), r.uid.String()
+	e.ID, e.ReceivedAt, e.UID = schema.EventID(r.seq), Time(r.received), r.uid.String()
 	if e.Payload == nil && r.payloadBytes > 0 {
 		e.Payload, e.PayloadBytes = []byte("{}"), r.payloadBytes
 	}

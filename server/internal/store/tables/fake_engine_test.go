@@ -13,7 +13,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // fakeEngine answers statements with rows of values, and logs the calls.
@@ -244,10 +243,10 @@ func newInbox(found map[string][]int64) (*Tables, *fakeEngine) {
 		}
 		return rows
 	})
-	s.State.Pending.Load([]kit.PendingUpdate[string]{
-		{ID: 7, Row: kit.PendingQuestion[string]{App: "a", Waiter: schema.Listening}},
-		{ID: 8, Row: kit.PendingQuestion[string]{App: schema.TestApp}},
-		{ID: 9, Row: kit.PendingQuestion[string]{App: "a", IsAddressed: true}},
+	s.State.Pending.Load([]PendingUpdate[string]{
+		{ID: 7, Row: PendingQuestion[string]{App: "a", Waiter: schema.Listening}},
+		{ID: 8, Row: PendingQuestion[string]{App: schema.TestApp}},
+		{ID: 9, Row: PendingQuestion[string]{App: "a", IsAddressed: true}},
 	})
 	return s, e
 }

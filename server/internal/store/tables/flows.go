@@ -5,16 +5,15 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var flows = newTable("flows", "id", "id, kind, data, expires_at", func(f *store.Flow) []any {
-	return []any{&f.ID, &f.Kind, &f.Data, kit.ScanTime(&f.ExpiresAt)}
+	return []any{&f.ID, &f.Kind, &f.Data, ScanTime(&f.ExpiresAt)}
 })
 
 func (t *Tables) PutFlow(ctx context.Context, f *store.Flow, now time.Time, limit int) error {
 	return t.Write(ctx, Essential, func(w *Work) error {
-		if err := w.Exec(`DELETE FROM flows WHERE expires_at <= $1`, kit.Millis(now)); err != nil {
+		if err := w.Exec(`DELETE FROM flows WHERE expires_at <= $1`, Millis(now)); err != nil {
 			return err
 		}
 		if err := w.Exec(`DELETE FROM flows WHERE id IN (
@@ -28,7 +27,7 @@ func (t *Tables) PutFlow(ctx context.Context, f *store.Flow, now time.Time, limi
 func (t *Tables) TakeFlow(ctx context.Context, id []byte, now time.Time) (f store.Flow, err error) {
 	err = t.Write(ctx, Essential, func(w *Work) error {
 		return orNotFound(w.Get(flows.fields(&f), `DELETE FROM flows WHERE id = $1 AND expires_at > $2 RETURNING id, kind, data, expires_at`,
-			id, kit.Millis(now)))
+			id, Millis(now)))
 	})
 	return f, err
 }

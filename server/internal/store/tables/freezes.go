@@ -9,7 +9,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var freezes = newTable("freezes", "id", "id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at",
@@ -79,7 +78,7 @@ func (t *Tables) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 func (t *Tables) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
 	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
 		w.changesFreezes = true
-		lifted, err := w.ExecCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, kit.Millis(at), id)
+		lifted, err := w.ExecCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, Millis(at), id)
 		if err == nil && lifted > 0 {
 			w.AfterCommit(func() {
 				t.freezes.set(slices.DeleteFunc(slices.Clone(t.freezes.all()), func(f control.Freeze) bool { return f.ID == id }))

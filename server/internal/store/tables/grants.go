@@ -10,7 +10,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (t *Tables) HasGrants(app, session string) bool { return t.grants.has(app, session) }
@@ -49,14 +48,14 @@ func (w *Work) EndAppeal(e *store.Event, g *store.GrantChange) error {
 		return w.Exec(`DELETE FROM grants WHERE question = $1 AND granted_at = 0`, e.ID)
 	}
 	granted, err := w.ExecCount(`UPDATE grants SET granted_by = $1, granted_at = $2, expires_at = $3 WHERE question = $4 AND granted_at = 0`,
-		kit.JSON(g.By), kit.Millis(g.GrantedAt), kit.Millis(g.ExpiresAt), e.ID)
+		JSON(g.By), Millis(g.GrantedAt), Millis(g.ExpiresAt), e.ID)
 	if err != nil || granted == 0 {
 		return err
 	}
-	open := openGrant{Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: kit.Millis(g.ExpiresAt)}
+	open := openGrant{Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: Millis(g.ExpiresAt)}
 	w.AfterCommit(func() { w.t.grants.put(e.ID, open) })
 	return w.AppendLedger(store.LedgerRecord{
-		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(kit.Millis(g.ExpiresAt))},
+		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(Millis(g.ExpiresAt))},
 	})
 }
 
@@ -66,10 +65,10 @@ func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.Directive
 		return nil
 	}
 	var g store.Grant
-	found, err := w.Get([]any{&g.Question, kit.JSON(&g.By), kit.ScanTime(&g.GrantedAt), kit.ScanTime(&g.ExpiresAt)},
+	found, err := w.Get([]any{&g.Question, JSON(&g.By), ScanTime(&g.GrantedAt), ScanTime(&g.ExpiresAt)},
 		`SELECT question, granted_by, granted_at, expires_at FROM grants WHERE app = $1 AND session = $2 AND digest = $3
 			AND granted_at > 0 AND used_at = 0 AND expires_at > $4 ORDER BY question LIMIT 1`,
-		e.App, e.Session, r.StoredDigest, kit.Millis(w.Now()))
+		e.App, e.Session, r.StoredDigest, Millis(w.Now()))
 	if err != nil {
 		return fmt.Errorf("read a grant: %w", err)
 	}
@@ -98,7 +97,7 @@ func (w *Work) addGrant(d *control.Directive, question schema.EventID, by []stri
 
 // closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
 func (w *Work) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
-	closed, err := w.ExecCount(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, kit.Millis(w.Now()), usedBy, question)
+	closed, err := w.ExecCount(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, Millis(w.Now()), usedBy, question)
 	if err != nil || closed == 0 {
 		return err
 	}
@@ -113,7 +112,7 @@ func (w *Work) repeatGrant(d *control.Directive, e *store.Event, r *store.Direct
 	var question schema.EventID
 	var by []string
 	var isSame bool
-	found, err := w.Get([]any{&question, kit.JSON(&by), &isSame},
+	found, err := w.Get([]any{&question, JSON(&by), &isSame},
 		`SELECT question, granted_by, digest = $1 FROM grants WHERE used_by = $2 AND used_by > 0`, r.StoredDigest, e.ID)
 	switch {
 	case err != nil || !found:

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (t *Tables) HubID() string { return t.ID }
@@ -13,7 +12,7 @@ func (t *Tables) HubID() string { return t.ID }
 func (t *Tables) Identity() *identity.Key { return t.Key }
 
 func (t *Tables) KeyRotations(ctx context.Context) ([]schema.Envelope, error) {
-	return collect(ctx, t, func(e *schema.Envelope) []any { return []any{kit.JSONBytes(e)} }, `SELECT envelope FROM key_rotations ORDER BY n`)
+	return collect(ctx, t, func(e *schema.Envelope) []any { return []any{JSONBytes(e)} }, `SELECT envelope FROM key_rotations ORDER BY n`)
 }
 
 // SetKey stores the public part of the hub's key, and encrypts all secrets with it that the old key decrypts.

@@ -9,7 +9,6 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Indexer builds the trigram index in the background, one block at a time. A block is
@@ -93,8 +92,8 @@ func (x *Indexer) nextBlock(ctx context.Context) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	x.State.Indexed.Reach(kit.LastRowOfBlock(last))
-	if full := kit.LastFullBlock(head); (last+1)<<grams.BlockBits < full {
+	x.State.Indexed.Reach(LastRowOfBlock(last))
+	if full := LastFullBlock(head); (last+1)<<grams.BlockBits < full {
 		seq, err := x.first(ctx, queryNextEvent, (last+1)<<grams.BlockBits)
 		if err != nil {
 			return 0, err
@@ -150,7 +149,7 @@ func indexText(dst []byte, e *store.Event) []byte {
 
 // readSegment reads the events from first to last, or up to an earlier row upTo.
 func (x *Indexer) readSegment(ctx context.Context, first, last int64) (events []*store.Event, upTo int64, err error) {
-	if entries, upTo, ok := x.State.Tail.Entries(kit.TailIndexer, first-1, int(last-first+1)); ok {
+	if entries, upTo, ok := x.State.Tail.Entries(TailIndexer, first-1, int(last-first+1)); ok {
 		for i := range entries {
 			if !entries[i].Ends {
 				events = append(events, entries[i].Event)
@@ -206,7 +205,7 @@ func (x *Indexer) WriteBlock(ctx context.Context, n int64, events int, b *grams.
 	encoded := b.Slices()
 	return x.Write(ctx, Plain, func(w *Work) error {
 		var count int
-		found, err := w.Get([]any{&count}, queryBlockEvents, n<<grams.BlockBits, kit.LastRowOfBlock(n), n, filter.IndexVersion)
+		found, err := w.Get([]any{&count}, queryBlockEvents, n<<grams.BlockBits, LastRowOfBlock(n), n, filter.IndexVersion)
 		if err != nil || !found || count != events {
 			return err
 		}

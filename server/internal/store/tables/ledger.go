@@ -10,7 +10,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Chain is the end of the audit log, which the next entry is chained to.
@@ -37,7 +36,7 @@ func (t *Tables) AppendLedger(ctx context.Context, record store.LedgerRecord) er
 func (w *Work) AppendLedger(records ...store.LedgerRecord) error {
 	chain := w.Chain()
 	for _, record := range records {
-		e := sign.LedgerEntry{At: schema.Millis(kit.Millis(w.Now())), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
+		e := sign.LedgerEntry{At: schema.Millis(Millis(w.Now())), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
 		var err error
 		if record.Data != nil {
 			if e.Data, err = json.Marshal(record.Data); err != nil {
@@ -95,7 +94,7 @@ func (w *Work) SignLedgerHead() error {
 	if end.N == end.Signed {
 		return nil
 	}
-	payload, err := json.Marshal(sign.LedgerHead{Hub: w.t.ID, N: end.N, Hash: end.Hash, At: schema.Millis(kit.Millis(w.Now()))})
+	payload, err := json.Marshal(sign.LedgerHead{Hub: w.t.ID, N: end.N, Hash: end.Hash, At: schema.Millis(Millis(w.Now()))})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (t *Tables) Head() int64 { return t.State.Head.Load() }
@@ -90,7 +89,7 @@ func (t *Tables) loadEndedEvents(ctx context.Context, rows []store.LogRow) error
 		if len(events) == 0 {
 			return errors.Join(schema.ErrNotFound, fmt.Errorf("read the question of change %d", row.Seq))
 		}
-		rows[i] = kit.ChangeLogRow(row.Seq, events[0], row.Event.Status, true)
+		rows[i] = ChangeLogRow(row.Seq, events[0], row.Event.Status, true)
 	}
 	return nil
 }
@@ -104,7 +103,7 @@ const queryEntryEnds = `SELECT seq, question, status FROM changes
 
 func (t *Tables) LogEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	t.State.Projected.Reach(seq)
-	entries, upTo, err = t.entries(ctx, kit.TailProjector, seq, limit)
+	entries, upTo, err = t.entries(ctx, TailProjector, seq, limit)
 	if len(entries) == 0 && err == nil {
 		t.State.Projected.Reach(upTo)
 	}
@@ -130,7 +129,7 @@ func (t *Tables) TraceEntries(ctx context.Context, seq int64, limit int) (entrie
 	return t.readEntries(ctx, seq, limit)
 }
 
-// readEntries is kit.LogTail.Entries from the database.
+// readEntries is LogTail.Entries from the database.
 func (t *Tables) readEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	upTo = min(t.Head(), seq+int64(limit))
 	if upTo <= seq {
@@ -210,8 +209,8 @@ func (t *Tables) MeasureGrowth(rows []store.LogRow) {
 			break
 		}
 	}
-	if first, last := rows[0].Seq, rows[len(rows)-1].Seq; kit.LastFullBlock(first-1) != kit.LastFullBlock(last) {
-		t.State.Indexed.Grow(kit.LastFullBlock(last), now)
+	if first, last := rows[0].Seq, rows[len(rows)-1].Seq; LastFullBlock(first-1) != LastFullBlock(last) {
+		t.State.Indexed.Grow(LastFullBlock(last), now)
 		t.State.IndexerWake.Wake()
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var messages = newTable("messages", "id", "id, state, app, session, agent_id, sender, text, sent_at, handed_at, handed_by",
@@ -109,7 +108,7 @@ func (w *Work) setMessageState(m *control.Message, state control.MessageState, a
 func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bool, err error) {
 	var key []byte
 	if d.Key != "" {
-		key = kit.HashKey(d.From + "\x00" + d.Key)
+		key = HashKey(d.From + "\x00" + d.Key)
 		first, err := messages.listIn(w, `WHERE key = $1`, key)
 		if err != nil {
 			return m, false, err
@@ -131,7 +130,7 @@ func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bo
 	}
 	m = control.Message{
 		State: control.MessageSaved, SourceApp: d.SourceApp, SessionID: d.SessionID, AgentID: d.AgentID,
-		From: d.From, Text: d.Text, CreatedAt: schema.Millis(kit.Millis(d.SentAt)),
+		From: d.From, Text: d.Text, CreatedAt: schema.Millis(Millis(d.SentAt)),
 	}
 	if err := w.insertMessage(&m, key); err != nil {
 		return m, false, err
@@ -151,7 +150,7 @@ func (w *Work) insertMessage(m *control.Message, key []byte) error {
 	m.ID = last.Int64 + 1
 	return w.Exec(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`,
-		m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), kit.Nullable(key))
+		m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), Nullable(key))
 }
 
 // endMessages ends the saved messages to a session that has ended.
@@ -215,7 +214,7 @@ func (w *Work) handOver(d *control.Directive, e *store.Event, r *store.Directive
 		if units += text.PromptUnits(); len(d.Messages) > 0 && units > control.MaxPromptUnits || len(d.Messages) == control.MaxHandedOver {
 			return nil
 		}
-		m.HandedAt, m.Event = schema.Millis(kit.Millis(w.Now())), e.ID
+		m.HandedAt, m.Event = schema.Millis(Millis(w.Now())), e.ID
 		if err := w.setMessageState(m, control.MessageHandedOver, ByHub); err != nil {
 			return err
 		}

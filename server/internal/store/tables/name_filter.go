@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hookback/hookback/server/internal/filter"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // NameList is an argument that is compared with a column of names: those of a dictionary by their numbers.
@@ -77,7 +76,7 @@ func (t *Tables) matchingNames(ctx context.Context, kind NameKind, n *filter.Nam
 			return errEnough
 		}
 		return nil
-	}, queryNames, kind, maxScannedNames, kit.LikeFragments(n.Fragments()))
+	}, queryNames, kind, maxScannedNames, LikeFragments(n.Fragments()))
 	return names, len(names.Texts) <= maxNames, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // NameKind is the kind of a name of events.
@@ -78,6 +77,6 @@ func (t *Tables) FilterOptions(ctx context.Context) (o schema.FilterOptions, err
 		}
 		*of.dest = append([]string{}, found...)
 	}
-	o.SourceApps = slices.DeleteFunc(o.SourceApps, kit.IsTestApp)
+	o.SourceApps = slices.DeleteFunc(o.SourceApps, IsTestApp)
 	return o, nil
 }

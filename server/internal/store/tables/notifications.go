@@ -7,14 +7,13 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var notices = newTable("notices", "id", "id, question, channel, name, person, kind, n, state, why, error, attempts, due, made_at, at",
 	func(n *store.Notification) []any {
 		return []any{
 			&n.ID, &n.Question, &n.Channel, &n.Notification.Channel, &n.Person, &n.Kind, &n.ReminderNumber, &n.State, &n.Why, &n.Error,
-			&n.Attempts, kit.ScanTime(&n.Due), kit.ScanTime(&n.CreatedAt), &n.At,
+			&n.Attempts, ScanTime(&n.Due), ScanTime(&n.CreatedAt), &n.At,
 		}
 	})
 
@@ -75,12 +74,12 @@ func (t *Tables) AddNotifications(
 	ctx context.Context, id schema.EventID, notifications []store.Notification, done *store.NotificationProgress,
 ) error {
 	return t.Write(ctx, Plain, func(w *Work) error {
-		now := kit.Millis(w.Now())
+		now := Millis(w.Now())
 		for i := range notifications {
 			n := &notifications[i]
 			err := w.Exec(`INSERT INTO notices (question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 0, $9, 0, $10, $10) ON CONFLICT (question, channel, person, kind, n) DO NOTHING`,
-				id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, kit.Millis(n.Due), now)
+				id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, Millis(n.Due), now)
 			if err != nil {
 				return err
 			}
@@ -100,7 +99,7 @@ func (t *Tables) NotificationsOf(ctx context.Context, id schema.EventID) ([]stor
 func (t *Tables) DueNotifications(
 	ctx context.Context, channel int64, now time.Time, n int,
 ) (due []store.Notification, next time.Time, err error) {
-	due, err = notices.list(ctx, t, `WHERE state = 'queued' AND channel = $1 AND due <= $2 ORDER BY due LIMIT $3`, channel, kit.Millis(now), n)
+	due, err = notices.list(ctx, t, `WHERE state = 'queued' AND channel = $1 AND due <= $2 ORDER BY due LIMIT $3`, channel, Millis(now), n)
 	if err == nil {
 		next, err = t.readTime(ctx, `SELECT min(due) FROM notices WHERE state = 'queued' AND channel = $1`, channel)
 	}
@@ -122,9 +121,9 @@ func (w *Work) claimNotification(n *store.Notification, until, since time.Time) 
 		if _, err := w.Get([]any{&last}, `SELECT max(at) FROM notices WHERE state = 'sent' AND channel = $1 AND person = $2`, n.Channel, n.Person); err != nil {
 			return store.ClaimLost, err
 		}
-		now := kit.Millis(w.Now())
+		now := Millis(w.Now())
 		// A send time in the future was recorded before the clock was corrected.
-		if last.Valid && last.Int64 > kit.Millis(since) && last.Int64 <= now {
+		if last.Valid && last.Int64 > Millis(since) && last.Int64 <= now {
 			return store.ClaimCooldown, nil
 		}
 		if _, err := w.Get([]any{&inFlight}, `SELECT count(*) FROM notices WHERE state = 'queued' AND channel = $1 AND due > $2 AND leased > $2
@@ -136,7 +135,7 @@ func (w *Work) claimNotification(n *store.Notification, until, since time.Time) 
 		}
 	}
 	changed, err := w.ExecCount(`UPDATE notices SET due = $1, leased = $1 WHERE id = $2 AND state = 'queued' AND due = $3`,
-		kit.Millis(until), n.ID, kit.Millis(n.Due))
+		Millis(until), n.ID, Millis(n.Due))
 	if err != nil || changed == 0 {
 		return store.ClaimLost, err
 	}
@@ -147,14 +146,14 @@ func (t *Tables) SetNotification(ctx context.Context, n *store.Notification) err
 	return t.Write(ctx, Plain, func(w *Work) error {
 		return w.Exec(`UPDATE notices SET state = $1, why = $2, error = $3, attempts = $4, due = $5, leased = 0, at = $6
 			WHERE id = $7 AND (state = 'queued' OR $8 = 'sent')`,
-			n.State, n.Why, n.Error, n.Attempts, kit.Millis(n.Due), kit.Millis(w.Now()), n.ID, n.State)
+			n.State, n.Why, n.Error, n.Attempts, Millis(n.Due), Millis(w.Now()), n.ID, n.State)
 	})
 }
 
 func (t *Tables) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error) {
 	err = t.Write(ctx, Plain, func(w *Work) error {
 		n, err := w.ExecCount(`UPDATE notices SET state = 'suppressed', why = $1, leased = 0, at = $2
-			WHERE question = $3 AND state = 'queued'`, why, kit.Millis(w.Now()), id)
+			WHERE question = $3 AND state = 'queued'`, why, Millis(w.Now()), id)
 		found = n > 0
 		return err
 	})
@@ -163,7 +162,7 @@ func (t *Tables) SuppressNotifications(ctx context.Context, id schema.EventID, w
 
 func (t *Tables) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
 	err := t.Write(ctx, Plain, func(w *Work) error {
-		return w.Exec(`UPDATE notices SET due = $1, leased = 0 WHERE state = 'queued' AND leased > 0`, kit.Millis(w.Now()))
+		return w.Exec(`UPDATE notices SET due = $1, leased = 0 WHERE state = 'queued' AND leased > 0`, Millis(w.Now()))
 	})
 	if err != nil {
 		return nil, err
@@ -173,11 +172,11 @@ func (t *Tables) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventI
 }
 
 func (t *Tables) NotificationSettings(ctx context.Context, person string) (s schema.NotificationSettings, err error) {
-	_, err = t.ReadOne(ctx, []any{kit.JSONBytes(&s)}, `SELECT settings FROM notice_settings WHERE person = $1`, person)
+	_, err = t.ReadOne(ctx, []any{JSONBytes(&s)}, `SELECT settings FROM notice_settings WHERE person = $1`, person)
 	return s, err
 }
 
 func (t *Tables) SetNotificationSettings(ctx context.Context, person string, s schema.NotificationSettings) error {
 	return t.exec(ctx, Policy, `INSERT INTO notice_settings (person, settings) VALUES ($1, $2)
-		ON CONFLICT (person) DO UPDATE SET settings = excluded.settings`, person, kit.JSONBytes(s))
+		ON CONFLICT (person) DO UPDATE SET settings = excluded.settings`, person, JSONBytes(s))
 }

@@ -6,15 +6,14 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var persons = newTable("people", "name",
 	"name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by",
 	func(p *store.Person) []any {
 		return []any{
-			&p.Name, &p.Role, &p.Owner, &p.Email, &p.Subject, kit.ScanTime(&p.CreatedAt), kit.ScanTime(&p.LastSeenAt),
-			&p.SignedIn, kit.ScanTime(&p.ResetAt), &p.ResetBy, kit.ScanTime(&p.PromotedAt), &p.PromotedBy,
+			&p.Name, &p.Role, &p.Owner, &p.Email, &p.Subject, ScanTime(&p.CreatedAt), ScanTime(&p.LastSeenAt),
+			&p.SignedIn, ScanTime(&p.ResetAt), &p.ResetBy, ScanTime(&p.PromotedAt), &p.PromotedBy,
 		}
 	})
 
@@ -22,28 +21,28 @@ var signIns = newTable("sign_ins", "id", "id, person, way, user_agent, cookie, p
 	func(i *store.SignIn) []any {
 		return []any{
 			&i.ID, &i.Person, &i.Method, &i.UserAgent, &i.Cookie, &i.Key,
-			&i.Confirmed, kit.ScanTime(&i.CreatedAt), kit.ScanTime(&i.LastSeenAt),
+			&i.Confirmed, ScanTime(&i.CreatedAt), ScanTime(&i.LastSeenAt),
 		}
 	})
 
 var tokens = newTable("tokens", "id", "id, name, prefix, hash, person, apps, created_at, used_at, expires_at",
 	func(o *store.Token) []any {
 		return []any{
-			&o.ID, &o.Name, &o.Prefix, &o.Hash, &o.Person, kit.JSON(&o.Apps),
-			kit.ScanTime(&o.CreatedAt), kit.ScanTime(&o.LastUsedAt), kit.ScanTime(&o.ExpiresAt),
+			&o.ID, &o.Name, &o.Prefix, &o.Hash, &o.Person, JSON(&o.Apps),
+			ScanTime(&o.CreatedAt), ScanTime(&o.LastUsedAt), ScanTime(&o.ExpiresAt),
 		}
 	})
 
 var codes = newTable("sign_in_codes", "hash", "hash, person, way, confirmed, created_at, expires_at", func(c *store.Code) []any {
-	return []any{&c.Hash, &c.Person, &c.Method, &c.Confirmed, kit.ScanTime(&c.CreatedAt), kit.ScanTime(&c.ExpiresAt)}
+	return []any{&c.Hash, &c.Person, &c.Method, &c.Confirmed, ScanTime(&c.CreatedAt), ScanTime(&c.ExpiresAt)}
 })
 
 var passkeys = newTable("passkeys", "id",
 	"id, person, name, rp_id, credential, public_key, sign_count, flags, transports, created_at, used_at",
 	func(k *store.Passkey) []any {
 		return []any{
-			&k.ID, &k.Person, &k.Name, &k.RPID, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, kit.JSON(&k.Transports),
-			kit.ScanTime(&k.CreatedAt), kit.ScanTime(&k.LastUsedAt),
+			&k.ID, &k.Person, &k.Name, &k.RPID, &k.Credential, &k.PublicKey, &k.SignCount, &k.Flags, JSON(&k.Transports),
+			ScanTime(&k.CreatedAt), ScanTime(&k.LastUsedAt),
 		}
 	})
 
@@ -77,12 +76,12 @@ func (t *Tables) PeopleVersion(ctx context.Context) (version int64, err error) {
 func (t *Tables) RecordUse(ctx context.Context, u *store.Uses) error {
 	return t.Write(ctx, Plain, func(w *Work) error {
 		for id, at := range u.SignIns {
-			if err := w.Exec(`UPDATE sign_ins SET seen_at = greatest(seen_at, $1) WHERE id = $2`, kit.Millis(at), id); err != nil {
+			if err := w.Exec(`UPDATE sign_ins SET seen_at = greatest(seen_at, $1) WHERE id = $2`, Millis(at), id); err != nil {
 				return err
 			}
 		}
 		for id, at := range u.Tokens {
-			if err := w.Exec(`UPDATE tokens SET used_at = greatest(used_at, $1) WHERE id = $2`, kit.Millis(at), id); err != nil {
+			if err := w.Exec(`UPDATE tokens SET used_at = greatest(used_at, $1) WHERE id = $2`, Millis(at), id); err != nil {
 				return err
 			}
 		}
@@ -165,7 +164,7 @@ func (w *Work) changePeople(c *store.PeopleChange) error {
 
 // endShares removes the links of a person who may no longer share, or those of before a reset.
 func (w *Work) endShares(p *store.Person) error {
-	before := kit.Millis(p.ResetAt)
+	before := Millis(p.ResetAt)
 	if p.Role == schema.Viewer {
 		before = math.MaxInt64
 	}

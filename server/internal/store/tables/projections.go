@@ -7,7 +7,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (t *Tables) ProjectionCursor(ctx context.Context) (int64, error) {
@@ -35,7 +34,7 @@ func (t *Tables) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) 
 }
 
 // spans are the sizes of the buckets of activity and tool_histograms, in quarters.
-var spans = [...]int64{1, kit.QuartersPerDay}
+var spans = [...]int64{1, QuartersPerDay}
 
 func (w *Work) applyProjection(d *store.ProjectionBatch) error {
 	if err := w.moveCursor("projections", d.From, d.To); err != nil {
@@ -83,7 +82,7 @@ func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 		span, at int64
 		tool     string
 	}
-	periods := map[period]kit.Histogram{}
+	periods := map[period]Histogram{}
 	for key, u := range times {
 		if err := w.Exec(`INSERT INTO session_tools (first, tool, bin, calls, failures, total) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (first, tool, bin) DO UPDATE SET calls = session_tools.calls + excluded.calls,
@@ -94,7 +93,7 @@ func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 		for _, span := range spans {
 			p := period{span, key.Quarter / span, key.Tool}
 			if periods[p] == nil {
-				periods[p] = kit.Histogram{}
+				periods[p] = Histogram{}
 			}
 			periods[p][key.Bucket] = periods[p][key.Bucket].Add(u)
 		}
@@ -154,7 +153,7 @@ func (w *Work) upsertSession(r *store.SessionRow) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (app, session) DO UPDATE SET first = excluded.first, last = excluded.last, active = excluded.active,
 			imported = excluded.imported, text = excluded.text, facts = excluded.facts`,
-		r.App, r.Session, r.Person, r.First, r.Last, kit.ActiveKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
+		r.App, r.Session, r.Person, r.First, r.Last, ActiveKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
 	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
 		if err = w.Exec(`UPDATE sessions SET person = $1 WHERE app = $2 AND session = $3`, r.Person, r.App, r.Session); err == nil {
 			err = w.Exec(`UPDATE spend SET app = $1, person = $2, project = $3 WHERE first = $4`, r.App, r.Person, r.Project, r.First)
@@ -228,7 +227,7 @@ func (t *Tables) Decisions(ctx context.Context, from, to int64) (map[store.Decis
 
 func (t *Tables) Activity(ctx context.Context, from int64) (map[string]store.Activity, error) {
 	sums := map[string]store.Activity{}
-	for _, part := range kit.BucketRanges(from) {
+	for _, part := range BucketRanges(from) {
 		err := t.Read(ctx, func(rows Rows) error {
 			var app string
 			var a store.Activity
@@ -259,15 +258,15 @@ func (t *Tables) Spend(ctx context.Context, from, to int64) (map[store.SpendGrou
 }
 
 func (t *Tables) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
-	byTool := map[string]kit.Histogram{}
-	for _, part := range kit.BucketRanges(from) {
+	byTool := map[string]Histogram{}
+	for _, part := range BucketRanges(from) {
 		err := t.Read(ctx, func(rows Rows) error {
 			var tool, bins string
 			if err := rows.Scan(&tool, &bins); err != nil {
 				return err
 			}
 			if byTool[tool] == nil {
-				byTool[tool] = kit.Histogram{}
+				byTool[tool] = Histogram{}
 			}
 			return byTool[tool].Add([]byte(bins))
 		}, queryToolTimes, part.Unit, part.From, part.To)

@@ -10,7 +10,6 @@ import (
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // The sizes of the first and of the largest batch, in events.
@@ -127,7 +126,7 @@ func (r *pruneRun) pruneImports(ctx context.Context) error {
 	last := int64(0)
 	return r.repeat(ctx, func(w *Work) (int, error) {
 		sessions, err := collectIn(w, func(s *importedSession) []any { return []any{&s.active, &s.key.App, &s.key.Session} },
-			queryPrunableImports, last, kit.ActiveSince(r.EventsBefore), r.batch)
+			queryPrunableImports, last, ActiveSince(r.EventsBefore), r.batch)
 		removed := 0
 		for _, s := range sessions {
 			if err != nil {
@@ -281,7 +280,7 @@ func (r *pruneRun) pruneQuestions(ctx context.Context) error {
 	}
 	from := int64(0)
 	return r.repeat(ctx, func(w *Work) (int, error) {
-		pruned, err := w.selectPrunable(queryPrunableQuestions, from, end, kit.Millis(r.QuestionsBefore), r.batch)
+		pruned, err := w.selectPrunable(queryPrunableQuestions, from, end, Millis(r.QuestionsBefore), r.batch)
 		if err != nil || len(pruned) == 0 {
 			return 0, err
 		}
@@ -376,7 +375,7 @@ func (r *pruneRun) pruneMessages(ctx context.Context) error {
 	if r.EventsBefore.IsZero() {
 		return nil
 	}
-	return r.repeat(ctx, func(w *Work) (int, error) { return w.PruneMessages(kit.Millis(r.EventsBefore), r.batch) })
+	return r.repeat(ctx, func(w *Work) (int, error) { return w.PruneMessages(Millis(r.EventsBefore), r.batch) })
 }
 
 // pruneProjections removes aggregates from before the given time.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var queryPending = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
@@ -33,7 +32,7 @@ func (t *Tables) Questions(ctx context.Context, before schema.EventID, n int) ([
 	return t.readEvents(ctx, queryQuestions, before, n)
 }
 
-const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, ` + kit.QuestionColumns + `, q.owner, q.machine
+const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, ` + QuestionColumns + `, q.owner, q.machine
 	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq
 	LEFT JOIN deliveries d ON d.seq = q.seq
 	WHERE q.seq = $1`
@@ -41,7 +40,7 @@ const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.st
 // questionRow is a scanned row of queryQuestion.
 type questionRow struct {
 	event eventRow
-	kit.QuestionRow
+	QuestionRow
 	owner, machine string
 }
 

@@ -12,13 +12,12 @@ import (
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (t *Tables) RatingCursor(ctx context.Context) (int64, error) { return t.cursor(ctx, "ratings") }
 
 func (t *Tables) RatingEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
-	return t.entries(ctx, kit.TailRatings, seq, limit)
+	return t.entries(ctx, TailRatings, seq, limit)
 }
 
 const queryOverruledCalls = `SELECT used_by, 'grant' FROM grants WHERE used_by > $1 AND used_by <= $2

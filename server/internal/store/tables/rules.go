@@ -9,14 +9,13 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // The columns after the JSON are newer than its members.
 const ruleColumns = `SELECT rule, id, after, since, expires_at, revoked_at, revoked_by, uses, used_at FROM rules `
 
 func ruleFields(r *store.Rule) []any {
-	return []any{kit.JSONBytes(&r.Rule), &r.ID, &r.After, &r.Since, &r.ExpiresAt, &r.RevokedAt, &r.RevokedBy, &r.Uses, &r.LastUseAt}
+	return []any{JSONBytes(&r.Rule), &r.ID, &r.After, &r.Since, &r.ExpiresAt, &r.RevokedAt, &r.RevokedBy, &r.Uses, &r.LastUseAt}
 }
 
 func (t *Tables) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, error) {
@@ -71,7 +70,7 @@ func (w *Work) revokeRule(id int64, by string, at int64) error {
 
 func (t *Tables) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (r store.Rule, err error) {
 	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
-		if err := w.revokeRule(id, by, kit.Millis(at)); err != nil {
+		if err := w.revokeRule(id, by, Millis(at)); err != nil {
 			return err
 		}
 		return orNotFound(w.Get(ruleFields(&r), ruleColumns+`WHERE id = $1`, id))
@@ -81,12 +80,12 @@ func (t *Tables) RevokeRule(ctx context.Context, id int64, by string, at time.Ti
 
 func (t *Tables) EndRules(ctx context.Context, app, session string, at time.Time) error {
 	return t.exec(ctx, Essential|Policy, `UPDATE rules SET expires_at = $1 WHERE session = $2 AND session <> '' AND app = $3
-		AND (expires_at = 0 OR expires_at > $1)`, kit.Millis(at), session, app)
+		AND (expires_at = 0 OR expires_at > $1)`, Millis(at), session, app)
 }
 
 func (t *Tables) ShiftRules(ctx context.Context, now time.Time, by time.Duration) error {
 	return t.exec(ctx, Essential|Policy, `UPDATE rules SET expires_at = greatest(1, expires_at + $1), since = since + $1
-		WHERE expires_at > $2 AND revoked_at = 0`, by.Milliseconds(), kit.Millis(now.Add(-by)))
+		WHERE expires_at > $2 AND revoked_at = 0`, by.Milliseconds(), Millis(now.Add(-by)))
 }
 
 func (t *Tables) Rules(ctx context.Context, n int) ([]store.Rule, error) {
@@ -94,11 +93,11 @@ func (t *Tables) Rules(ctx context.Context, n int) ([]store.Rule, error) {
 }
 
 func (t *Tables) LiveRules(ctx context.Context, now time.Time) ([]store.Rule, error) {
-	return collect(ctx, t, ruleFields, ruleColumns+`WHERE revoked_at = 0 AND (expires_at = 0 OR expires_at > $1) ORDER BY id`, kit.Millis(now))
+	return collect(ctx, t, ruleFields, ruleColumns+`WHERE revoked_at = 0 AND (expires_at = 0 OR expires_at > $1) ORDER BY id`, Millis(now))
 }
 
 // RecordRuleUse counts a decision by a rule. The write fails with ErrRuleEnded if the rule was
 // revoked in the meantime.
 func (w *Work) RecordRuleUse(id int64) error {
-	return w.ExecOne(GuardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, kit.Millis(w.Now()), id)
+	return w.ExecOne(GuardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, Millis(w.Now()), id)
 }

@@ -4,18 +4,17 @@ import (
 	"context"
 
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 func (t *Tables) Document(ctx context.Context, name string, document any) error {
-	_, err := t.ReadOne(ctx, []any{kit.JSONBytes(document)}, `SELECT settings FROM hub_settings WHERE name = $1`, name)
+	_, err := t.ReadOne(ctx, []any{JSONBytes(document)}, `SELECT settings FROM hub_settings WHERE name = $1`, name)
 	return err
 }
 
 func (t *Tables) SetDocument(ctx context.Context, name string, document any, by string) error {
 	return t.Write(ctx, Essential|Policy, func(w *Work) error {
 		if err := w.Exec(`INSERT INTO hub_settings (name, settings) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, name, kit.JSONBytes(document)); err != nil {
+			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, name, JSONBytes(document)); err != nil {
 			return err
 		}
 		return w.AppendLedger(store.LedgerRecord{Action: name + ".changed", Actor: by, Data: document})

@@ -6,14 +6,13 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 var shares = newTable("shares", "id", "id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens",
 	func(s *store.Share) []any {
 		return []any{
 			&s.ID, &s.Hash, &s.Session.App, &s.Session.Session, &s.Person, &s.Transcript,
-			kit.ScanTime(&s.CreatedAt), kit.ScanTime(&s.ExpiresAt), kit.ScanTime(&s.OpenedAt), &s.Opens,
+			ScanTime(&s.CreatedAt), ScanTime(&s.ExpiresAt), ScanTime(&s.OpenedAt), &s.Opens,
 		}
 	})
 
@@ -36,7 +35,7 @@ func (t *Tables) CreateShare(ctx context.Context, share store.Share, record stor
 		if found, err = w.Get([]any{&one}, `SELECT 1 FROM people WHERE name = $1 AND role <> 'viewer'`, share.Person); err != nil || !found {
 			return orNotFound(found, err)
 		}
-		if err = w.Exec(`DELETE FROM shares WHERE expires_at <= $1`, kit.Millis(share.CreatedAt)); err != nil {
+		if err = w.Exec(`DELETE FROM shares WHERE expires_at <= $1`, Millis(share.CreatedAt)); err != nil {
 			return err
 		}
 		share.OpenedAt, share.Opens = time.Time{}, 0
@@ -64,7 +63,7 @@ func (t *Tables) RecordShareOpened(ctx context.Context, id string, at time.Time,
 	return t.Write(ctx, Plain, func(w *Work) error {
 		var opens int64
 		found, err := w.Get([]any{&opens}, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`,
-			kit.Millis(at), id)
+			Millis(at), id)
 		if err != nil || !found || opens > 1 {
 			return err
 		}

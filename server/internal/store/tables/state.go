@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // State is what an engine keeps in memory. It is that of the last commit.
@@ -15,12 +14,12 @@ type State struct {
 	Pruned  atomic.Int64 // highest sequence number that retention removed
 	Events  atomic.Int64 // number of stored events
 	Decided atomic.Int64 // number of decided questions
-	Pending kit.PendingQuestions[string]
-	Tail    kit.LogTail
-	Texts   kit.SessionTexts
+	Pending PendingQuestions[string]
+	Tail    LogTail
+	Texts   SessionTexts
 
-	Projected   kit.LagMeter // of the projector
-	Indexed     kit.LagMeter // of the indexer, in full blocks
+	Projected   LagMeter     // of the projector
+	Indexed     LagMeter     // of the indexer, in full blocks
 	IndexerWake feed.Wakeup  // wakes the indexer when it has work
 	Pruning     atomic.Int32 // runs of Prune in progress
 
@@ -31,5 +30,5 @@ type State struct {
 
 // NewState returns the state of a store that is not open yet.
 func NewState(log *slog.Logger, pruneBudget time.Duration) *State {
-	return &State{Log: log, PruneBudget: pruneBudget, Texts: kit.SessionTexts{Limit: kit.MaxSessionTexts}, IndexerWake: feed.NewWakeup()}
+	return &State{Log: log, PruneBudget: pruneBudget, Texts: SessionTexts{Limit: MaxSessionTexts}, IndexerWake: feed.NewWakeup()}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/store/kit"
 )
 
 // Tx runs the statements of a transaction of an engine.
@@ -83,7 +82,7 @@ type Work struct {
 	// changesFreezes is set if this transaction made or lifted a freeze: the ones in memory are older.
 	changesFreezes bool
 	rows           []store.LogRow // to publish after the commit
-	pending        []kit.PendingUpdate[string]
+	pending        []PendingUpdate[string]
 	committed      []func()                 // to run after the commit
 	versions       map[schema.EventID]int64 // of the questions that this transaction changed
 }
@@ -125,7 +124,7 @@ func (w *Work) Undo(m Mark) {
 }
 
 // PendingQuestion returns the facts about a pending question as of this transaction.
-func (w *Work) PendingQuestion(id schema.EventID) (row kit.PendingQuestion[string], ok bool) {
+func (w *Work) PendingQuestion(id schema.EventID) (row PendingQuestion[string], ok bool) {
 	for _, u := range slices.Backward(w.pending) {
 		if u.ID == id {
 			return u.Row, !u.Ended
@@ -211,7 +210,7 @@ func column[T any](v *T) []any { return []any{v} }
 func (t *Tables) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
 	var ms sql.NullInt64
 	_, err := t.ReadOne(ctx, []any{&ms}, query, args...)
-	return kit.Time(ms.Int64), err
+	return Time(ms.Int64), err
 }
 
 func orNotFound(found bool, err error) error {

@@ -543,7 +543,7 @@ CREATE TABLE sessions (
     person   text    COLLATE "C" NOT NULL, -- who ran it; empty: unknown
     first    bigint  NOT NULL, -- first event; unique per session
     last     bigint  NOT NULL, -- newest event
-    active   bigint  NOT NULL, -- kit.ActiveKey
+    active   bigint  NOT NULL, -- tables.ActiveKey
     imported boolean NOT NULL, -- known from a transcript only
     text     text    NOT NULL, -- searchable text, lower case
     facts    bytea   NOT NULL, -- the session summary, JSON

@@ -516,7 +516,7 @@ CREATE TABLE sessions (
     person   TEXT    NOT NULL, -- who ran it; empty: unknown
     first    INTEGER NOT NULL, -- first event; unique per session
     last     INTEGER NOT NULL, -- newest event
-    active   INTEGER NOT NULL, -- kit.ActiveKey
+    active   INTEGER NOT NULL, -- tables.ActiveKey
     imported INTEGER NOT NULL, -- known from a transcript only
     text     TEXT    NOT NULL, -- searchable text, lower case
     facts    BLOB    NOT NULL, -- the session summary, JSON
