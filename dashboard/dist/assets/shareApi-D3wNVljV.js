@@ -1,1 +1,0 @@
-import{C as e,i as t}from"./api-DPXYr_PW.js";var n=(e,n)=>t(`/api/shares?${new URLSearchParams({source_app:e,session_id:n})}`),r=()=>t(`/api/shares`),i=t=>e(`/api/shares`,t),a=e=>t(`/api/shares/${e}`,{method:`DELETE`,headers:{"Content-Type":`application/json`}}),o=()=>t(`/api/shared`);export{n as a,r as i,a as n,o as r,i as t};

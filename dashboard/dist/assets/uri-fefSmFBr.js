@@ -1,0 +1,1 @@
+var e=e=>encodeURIComponent(e.toWellFormed());export{e as t};
