@@ -1,5 +1,5 @@
 import { accessibilityViolations } from './accessibility.ts'
-import { choose, expect, openAt, test, waitUntilLive } from './fixtures.ts'
+import { choose, detail, expect, openAt, test, waitUntilLive } from './fixtures.ts'
 import type { Page } from '@playwright/test'
 import type { HubProcess } from './hub.ts'
 
@@ -166,6 +166,32 @@ test.describe('Live updates', () => {
     const later = await left.textContent()
     await expect(left).not.toHaveText(later!)
     await expect(left).toContainText(/^\D*[0-5]:\d\d\D/)
+  })
+
+  test('are not stopped by a translator, which leaves commands as they are', async ({ page, hub, agent }) => {
+    const call = { toolCall: { name: 'Bash', arguments: { command: 'rm -rf build' } } }
+    const { id } = await agent.ask(hub, { question: 'Quick?', timeout: 300, ...call })
+    await openAt(page, hub)
+    await choose(page, id)
+    const left = page.getByTestId('action-bar')
+    await expect(left).toContainText(/[45]:\d\d/)
+    // As translators of browsers do: each text becomes an element of theirs.
+    await page.evaluate(() => {
+      const texts = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT)
+      const all: Text[] = []
+      while (texts.nextNode()) all.push(texts.currentNode as Text)
+      for (const text of all) {
+        if (!text.data.trim() || text.parentElement?.closest('[translate=no], script, style')) continue
+        const font = document.createElement('font')
+        font.textContent = `übersetzt ${text.data}`
+        text.replaceWith(font)
+      }
+    })
+    const shown = await left.textContent()
+    await expect(left).not.toHaveText(shown!)
+    await expect(detail(page, id).locator('.call-preview code')).toHaveText('rm -rf build')
+    await agent.ask(hub, { question: 'Another?' })
+    await expect(page.getByRole('navigation').locator('.count').first()).toContainText('2')
   })
 
   /** Replaces the page version in every hello message after the first. */
