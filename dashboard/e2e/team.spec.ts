@@ -134,7 +134,7 @@ test.describe('Team', () => {
     await expect(page.getByTestId('palette')).toHaveCount(0)
     await find('quiet hours')
     await page.keyboard.press('Enter')
-    await expect(page).toHaveURL(`${hub.url}/settings/browser`)
+    await expect(page).toHaveURL(`${hub.url}/team/notifications`)
   })
 
   test('inviting a person takes three steps', async ({ page, hub, context }) => {

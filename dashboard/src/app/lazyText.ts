@@ -53,7 +53,7 @@ export const lazyAppText = {
     synonyms: {
       invite: 'add user member colleague',
       newToken: 'new API key secret',
-      newChannel: 'Telegram Slack ntfy e-mail webhook',
+      newChannel: 'Telegram Slack ntfy e-mail webhook quiet hours do not disturb',
       newAlert: 'alerts stuck agent failures loop spend limit budget',
       newRule: 'allow deny always',
       pairPhone: 'mobile device QR code',
@@ -80,8 +80,7 @@ export const lazyAppText = {
       },
       browser: {
         'Desktop notifications': 'alerts',
-        'Sound of alerts': 'volume beep',
-        'Quiet hours': 'do not disturb night mute',
+        'Sound of alerts': 'beep',
         'Reset to defaults': 'clear preferences',
       },
       hub: {

@@ -73,7 +73,7 @@ describe('Palette', () => {
     ['shortcuts', 'Show the shortcuts of this screen · help'],
     ['hotkeys', 'Single-key shortcuts · Keyboard'],
     ['undo', 'Time to undo an approval · Approvals'],
-    ['quiet hours', 'Quiet hours · Browser'],
+    ['quiet hours', 'Add a notification channel'],
     ['public address', 'Public address · Hub'],
     ['spending', 'Automatic freezes · Hub'],
     ['mute hour', 'Mute for an hour · notifications and sound'],

@@ -1,9 +1,6 @@
 import type { Request } from '../stream/requests'
-import { isQuiet, RISKS, type Preferences } from '../page/preferences'
+import { RISKS, type Preferences } from '../page/preferences'
 import { splitInvisible } from '../format/invisibleChars'
-
-/** Reports whether alerts are muted at a time, by hand or by quiet hours. */
-export const isMuted = (p: Preferences, at: Date): boolean => at.getTime() < p.mutedUntil || isQuiet(p, at)
 
 /** Reports whether the preferences ask for alerts of this kind and risk. */
 export function shouldAlert(p: Preferences, { question, status }: Request): boolean {

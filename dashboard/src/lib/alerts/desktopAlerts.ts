@@ -4,7 +4,7 @@ import type { Announcement } from '../stream/hubState'
 import { Chime } from './sound'
 import { TabLeader } from './tabLeader'
 import { SeenAlerts } from './alertDedup'
-import { plainLine, isMuted, shouldAlert } from './alertFilter'
+import { plainLine, shouldAlert } from './alertFilter'
 import { text } from './text'
 
 /** The browser features that desktop alerts use. Tests replace them. */
@@ -13,14 +13,15 @@ export interface DesktopEnvironment {
   show(title: string, options: NotificationOptions): Notification
   /** Reports whether this tab is visible and focused. */
   isFocused(): boolean
-  now(): Date
+  /** Unix ms. */
+  now(): number
 }
 
 const browser: DesktopEnvironment = {
   permission: () => ('Notification' in window ? Notification.permission : 'denied'),
   show: (title, options) => new Notification(title, options),
   isFocused: () => document.hasFocus() && document.visibilityState === 'visible',
-  now: () => new Date(),
+  now: Date.now,
 }
 
 const MAX_QUESTION = 120
@@ -79,7 +80,7 @@ export class DesktopAlerts {
   /** Alerts the user of a new request or of an answer that was not delivered. */
   handle({ kind, request }: Pick<Announcement, 'kind' | 'request'>): void {
     const p = this.context.preferences()
-    if (request.status.test || !this.leader.isLeader || isMuted(p, this.desktop.now())) return
+    if (request.status.test || !this.leader.isLeader || this.desktop.now() < p.mutedUntil) return
     if (kind === 'asked' && shouldAlert(p, request)) this.alert(request, 'asked')
     else if (kind === 'lost' && p.notifyLost) this.alert(request, 'lost')
   }
@@ -107,13 +108,13 @@ export class DesktopAlerts {
   }
 
   playTest(): Promise<boolean> {
-    return this.chime.play(this.context.preferences().volume)
+    return this.chime.play()
   }
 
   private alert(request: Request, why: 'asked' | 'lost'): void {
     if (!this.seenAlerts.markSeen(`${this.context.hubId()}:${why}:${request.id}`)) return
     const p = this.context.preferences()
-    if (p.sound) void this.chime.play(p.volume, why)
+    if (p.sound) void this.chime.play(why)
     if (p.notify && this.desktop.permission() === 'granted' && !this.desktop.isFocused())
       this.show(request, why)
   }

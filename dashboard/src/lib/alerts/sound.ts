@@ -8,6 +8,7 @@ const RISE = [523.25, 783.99] // a rising fifth: a new request
 const FALL = [783.99, 415.3] // falling: an answer was not delivered
 const NOTE_GAP = 0.16 // s between the notes
 const NOTE_LENGTH = 0.5 // s
+const VOLUME = 0.2
 
 /** Two soft synthesized notes, so there is no audio file to load. */
 export class Chime {
@@ -16,10 +17,10 @@ export class Chime {
   constructor(private readonly createContext: () => AudioOutput = () => new AudioContext()) {}
 
   /**
-   * Plays the notes at a volume from 0 to 1. Returns false if the browser blocks sound:
+   * Plays the notes. Returns false if the browser blocks sound:
    * autoplay is blocked until the first click or key press on the page.
    */
-  async play(volume: number, event: 'asked' | 'lost' = 'asked'): Promise<boolean> {
+  async play(event: 'asked' | 'lost' = 'asked'): Promise<boolean> {
     this.context ??= this.createContext()
     const { context } = this
     if (context.state === 'suspended') {
@@ -30,17 +31,17 @@ export class Chime {
     }
     if ((context.state as AudioContextState) !== 'running') return false
     const notes = event === 'asked' ? RISE : FALL
-    notes.forEach((hertz, i) => this.playNote(context, hertz, context.currentTime + i * NOTE_GAP, volume))
+    notes.forEach((hertz, i) => this.playNote(context, hertz, context.currentTime + i * NOTE_GAP))
     return true
   }
 
-  private playNote(context: AudioOutput, hertz: number, at: number, volume: number): void {
+  private playNote(context: AudioOutput, hertz: number, at: number): void {
     const tone = context.createOscillator()
     const gain = context.createGain()
     tone.type = 'sine'
     tone.frequency.value = hertz
     gain.gain.setValueAtTime(0, at)
-    gain.gain.linearRampToValueAtTime(0.35 * volume, at + 0.015)
+    gain.gain.linearRampToValueAtTime(VOLUME, at + 0.015)
     gain.gain.exponentialRampToValueAtTime(0.0001, at + NOTE_LENGTH)
     tone.connect(gain)
     gain.connect(context.destination)

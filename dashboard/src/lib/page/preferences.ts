@@ -25,13 +25,7 @@ export interface Preferences {
   notifyRisk: Risk
   /** Whether undelivered answers show notifications, too. */
   notifyLost: boolean
-  /** Whether alerts are off between quietFrom and quietTo, local times such as "22:00". */
-  quiet: boolean
-  quietFrom: string
-  quietTo: string
   sound: boolean
-  /** 0 to 1. */
-  volume: number
   /** Alerts are off until this time, Unix ms of the local clock. */
   mutedUntil: number
 }
@@ -51,11 +45,7 @@ export function defaults(): Preferences {
     notifyKinds: [...KINDS],
     notifyRisk: 'low',
     notifyLost: true,
-    quiet: false,
-    quietFrom: '22:00',
-    quietTo: '07:00',
     sound: false,
-    volume: 0.6,
     mutedUntil: 0,
   }
 }
@@ -71,8 +61,6 @@ const inRange =
   (min: number, max: number): Check<number> =>
   (v): v is number =>
     typeof v === 'number' && v >= min && v <= max
-const timeOfDay: Check<string> = (v): v is string =>
-  typeof v === 'string' && /^([01]\d|2[0-3]):[0-5]\d$/.test(v)
 const subsetOf =
   <T>(of: readonly T[]): Check<T[]> =>
   (v): v is T[] =>
@@ -89,11 +77,7 @@ const checks: { [K in keyof Preferences]: Check<Preferences[K]> } = {
   notifyKinds: subsetOf(KINDS),
   notifyRisk: oneOf(...RISKS),
   notifyLost: isBoolean,
-  quiet: isBoolean,
-  quietFrom: timeOfDay,
-  quietTo: timeOfDay,
   sound: isBoolean,
-  volume: inRange(0, 1),
   mutedUntil: inRange(0, Number.MAX_SAFE_INTEGER),
 }
 
@@ -112,13 +96,4 @@ export function parsePreferences(value: unknown): Preferences {
   }
   for (const name of preferenceNames) take(name)
   return out
-}
-
-/** Whether the local time at is within the quiet hours. */
-export function isQuiet(p: Preferences, at: Date): boolean {
-  if (!p.quiet || p.quietFrom === p.quietTo) return false
-  const pad = (n: number) => String(n).padStart(2, '0')
-  const now = `${pad(at.getHours())}:${pad(at.getMinutes())}`
-  if (p.quietFrom < p.quietTo) return now >= p.quietFrom && now < p.quietTo
-  return now >= p.quietFrom || now < p.quietTo // crosses midnight
 }

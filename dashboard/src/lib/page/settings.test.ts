@@ -22,8 +22,8 @@ test('settings follow another tab, even if it stored invalid values', () => {
     localStorage.setItem('hookback.settings', value)
     window.dispatchEvent(new StorageEvent('storage', { key: 'hookback.settings', newValue: value }))
   }
-  tell('{"theme":"dark","volume":0.5}')
-  expect([settings.theme, settings.volume]).toEqual(['dark', 0.5])
+  tell('{"theme":"dark","sound":true}')
+  expect([settings.theme, settings.sound]).toEqual(['dark', true])
   expect(document.documentElement.dataset.theme).toBe('dark')
   tell('{"theme":7,')
   expect(settings.all()).toEqual(defaults())
