@@ -135,7 +135,7 @@ go_checks() {
     has_source "$tool" || echo "$tool is missing: downloading and building it once, up to 6 minutes." >&2
   done
   # golangci-lint runs go vet's analyzers too, and its depguard holds the layers.
-  check golangci-lint go run "$golangci_lint" run ./...
+  check golangci-lint go run "$golangci_lint" run --allow-parallel-runners ./...
   # Style, pinned versions, and whether generated files are current.
   check rules go test -vet=off ./scripts ./schema ./schema/gen
   check metrics metrics_are_valid
