@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -76,11 +77,11 @@ func (t *tx) Get(into []any, query string, args ...any) (bool, error) {
 	return isFound(t.get(into, query, args...))
 }
 
-// ExecOne implements tables.Tx.
+// ExecOne implements tables.Tx. SQLite counts the rows, so it need not return one.
 func (t *tx) ExecOne(guard tables.Guard, query string, args ...any) error {
-	var one int
-	found, err := t.Get([]any{&one}, query, args...)
-	if err == nil && !found {
+	plain, _ := strings.CutSuffix(query, " RETURNING 1")
+	n, err := t.exec(plain, args...)
+	if err == nil && n == 0 {
 		return tables.GuardError(guard)
 	}
 	return err
@@ -117,14 +118,12 @@ func (t *tx) Count(d tables.Delta) {
 	t.counters.pruned = max(t.counters.pruned, d.Pruned)
 }
 
-// InsertChange implements tables.Tx. Each change names the one before it, and the question its newest.
+// InsertChange implements tables.Tx. Each change names the one before it. The question's row, which still names that
+// one, is written once, with its update.
 func (t *tx) InsertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error) {
 	seq = t.nextSeq()
 	_, err = t.exec(`INSERT INTO changes (seq, question, previous, ends, status)
 		SELECT ?, seq, last_change, ?, ? FROM questions WHERE seq = ?`, seq, ends, status, id)
-	if err == nil {
-		_, err = t.exec(`UPDATE questions SET last_change = ? WHERE seq = ?`, seq, id)
-	}
 	return seq, err
 }
 

@@ -176,8 +176,8 @@ func (w *Work) updateQuestion(c *store.Change, settles bool) error {
 		}
 		ended, args = `, state = $15, inbox = $16`, append(args, c.State, string(listed))
 	}
-	return w.ExecOne(guardVersion, `UPDATE questions SET version = version + 1, status = $1, answer = coalesce($2, answer), receipt = coalesce($3, receipt),
-			proofs = coalesce($4, proofs), changed_at = $5, deadline = coalesce($6, deadline),
+	return w.ExecOne(guardVersion, `UPDATE questions SET /*!last_change = last_insert_rowid(),*/ version = version + 1, status = $1,
+			answer = coalesce($2, answer), receipt = coalesce($3, receipt), proofs = coalesce($4, proofs), changed_at = $5, deadline = coalesce($6, deadline),
 			held = CASE WHEN $8::bigint IS NULL THEN held ELSE $7 END, held_until = coalesce($8, held_until),
 			remind_at = coalesce($9, remind_at), escalate_at = coalesce($10, escalate_at), next_at = coalesce($11, next_at),
 			addressed = coalesce($12, addressed)`+ended+`

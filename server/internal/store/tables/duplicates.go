@@ -193,7 +193,8 @@ func (w *Work) updateStatus(row *groupRow) error {
 	change := ChangeLogRow(seq, &store.Event{ID: row.id}, status, false)
 	change.Kinds = feed.Changed
 	w.Publish(change)
-	return w.Exec(`UPDATE questions SET version = $1, status = $2, changed_at = $3 WHERE seq = $4`, row.version, status, Millis(w.Now()), row.id)
+	return w.Exec(`UPDATE questions SET version = $1, status = $2, /*!last_change = last_insert_rowid(),*/ changed_at = $3 WHERE seq = $4`,
+		row.version, status, Millis(w.Now()), row.id)
 }
 
 // members reads the pending members that the leader leads, oldest first.

@@ -36,7 +36,8 @@ type Tx interface {
 	Pruned() int64
 	// Count adds to the counters.
 	Count(d Delta)
-	// InsertChange appends the row of the log for a change of a question, with the question's status after it.
+	// InsertChange appends the row of the log for a change of a question, with the question's status after it. The
+	// next statement updates the question: on SQLite it takes last_change from last_insert_rowid().
 	InsertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error)
 	// LeaseDeliveries leases up to n deliveries that are due, the earliest first.
 	LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error)
