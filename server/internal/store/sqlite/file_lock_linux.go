@@ -31,6 +31,12 @@ func lockFile(f *os.File) error {
 	}
 }
 
+// unlockFile ends the lock of lockFile, also for a copy of the descriptor in a program that was just forked.
+func unlockFile(f *os.File) {
+	l := unix.Flock_t{Type: unix.F_UNLCK, Whence: 0, Start: hubLockByte, Len: 1}
+	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l)
+}
+
 // fileHolder returns the process that has the lock of lockFile, or 0. Only processes of the
 // same account can be inspected.
 func fileHolder(f *os.File) int {

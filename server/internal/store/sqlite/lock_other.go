@@ -12,3 +12,5 @@ import (
 func lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 func lockFile(*os.File) error { return nil }
+
+func unlockFile(*os.File) {}

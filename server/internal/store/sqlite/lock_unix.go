@@ -36,7 +36,16 @@ func lock(file string) (io.Closer, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return f, nil
+	return heldLock{f}, nil
+}
+
+// heldLock is the file of a lock.
+type heldLock struct{ *os.File }
+
+// Close ends the lock although a program that this process has just forked still has a copy of the descriptor.
+func (l heldLock) Close() error {
+	_ = unix.Flock(int(l.Fd()), unix.LOCK_UN)
+	return l.File.Close()
 }
 
 // hubLockByte is the byte that lockFile locks. SQLite locks the 512 bytes at 0x40000000.

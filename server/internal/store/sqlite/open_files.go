@@ -61,6 +61,7 @@ func (f *openFiles) closeWAL() error {
 func (f *openFiles) Close() error {
 	var errs []error
 	if f.database != nil {
+		unlockFile(f.database)
 		errs = append(errs, f.database.Close())
 	}
 	if f.lock != nil {
