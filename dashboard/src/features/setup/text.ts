@@ -1,4 +1,4 @@
-/** User-visible strings of Settings, Agents. Commands and sample programs are in steps.ts and agentCommands.ts. */
+/** User-visible strings of Settings, Agents. Commands are in agentCommands.ts. */
 export const text = {
   title: 'Connect your agents',
   listensAt: 'This hub listens at',
@@ -15,6 +15,20 @@ export const text = {
   testFailed: 'No test request was sent:',
   testElsewhere: 'another site opened this address. Use the button in Settings, Agents.',
   close: 'Close',
+  askTitle: 'Install the command',
+  askIntro:
+    'Agents and scripts need only this one small program. Try it: it waits for your answer here, and exits with 0 if you approve and 1 if you deny.',
+  install: '1. Install',
+  inRepository: 'in the repository',
+  try: '2. Try it',
+  troubleshooting: (hub: string) => [
+    'Run it in the directory of the Hookback repository, with Go installed.',
+    'If the shell does not find hookback, run export PATH="$PATH:$(go env GOPATH)/bin"',
+    `The hub must be reachable at ${hub} from where you run it: curl ${hub}/healthz prints “ok”.`,
+    'hookback help lists its other commands.',
+  ],
+  programs: 'To ask from curl, Python, TypeScript or Go, see the',
+  docs: 'documentation',
   agentsTitle: 'Coding agents',
   agentsIntro:
     'One command per agent. Its permission prompts and questions appear here, and its tool calls under Events. Each agent turns green when its first event arrives.',
@@ -92,36 +106,4 @@ export const afterInstall: Record<string, string> = {
   crush: 'It reports calls before they run, and nothing else.',
   cline: 'In the editor extension, enable hooks: Settings, Features, Enable Hooks.',
   kiro: 'Hooks belong to custom agents. Run the command again after you add an agent.',
-}
-
-/** Titles, descriptions, and troubleshooting of the setup steps. */
-export const stepText = {
-  repository: 'Run it in the directory of the Hookback repository, with Go installed.',
-  reachable: (hub: string) =>
-    `The hub must be reachable at ${hub} from where you run it: curl ${hub}/healthz prints “ok”.`,
-  path: 'If the shell does not find hookback, run export PATH="$PATH:$(go env GOPATH)/bin"',
-  inTerminal: 'In a terminal',
-  ask: {
-    title: 'Install the command',
-    text: 'Agents and scripts need only this one small program. Try it: it waits for your answer here, and exits with 0 if you approve and 1 if you deny.',
-    install: '1. Install',
-    inRepository: 'in the repository',
-    try: '2. Try it',
-    help: 'hookback help lists its other commands.',
-  },
-  send: { title: 'Send an event', text: 'An event without a question appears under Events.' },
-  curl: {
-    title: 'curl',
-    text: 'A question is one POST request. The hub stores the answer until it is fetched.',
-    problem: 'If the hub rejects a request, the JSON of its response explains why.',
-  },
-  python: {
-    title: 'Python',
-    text: 'Uses only the standard library: it asks, waits, and prints your decision.',
-    version: 'It requires Python 3.',
-  },
-  go: {
-    title: 'Go',
-    text: 'With the client library, the hub sends the answer immediately and proves its identity.',
-  },
 }
