@@ -104,6 +104,7 @@ test.describe('Audit log', () => {
     await openAt(page, hub, '/team/audit')
     await expect(page.getByTestId('audit-status')).toContainText('will check the log hasn’t changed')
     await expect(page.getByRole('listitem').filter({ hasText: `#${id}` })).toContainText('approved')
+    await page.getByText('Verify', { exact: true }).click()
     const hash = await page.getByTestId('head-hash').innerText()
     expect(hash).toMatch(/^[0-9a-f]{64}$/)
     const href = await page.getByRole('link', { name: 'Download the log' }).getAttribute('href')

@@ -22,6 +22,7 @@ export const text = {
   entryGone: (n: number) => `Entry ${n} is missing.`,
   hashChanged: (n: number) =>
     `The hash of entry ${n} is different: this entry or an earlier one was changed.`,
+  verify: 'Verify',
   newestHash: (n: number) => `Hash of entry ${n}`,
   copyHash: 'Copy the hash',
   copyCommand: 'Copy the command',
