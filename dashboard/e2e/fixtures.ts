@@ -91,19 +91,21 @@ export async function choose(page: Page, id: number): Promise<void> {
  * Ends the grace period in which the page ignores deciding keys and clicks. The test calls
  * page.clock.install() before the page loads.
  */
-export const skipGrace = (page: Page) => page.clock.fastForward(2000)
+export const skipGrace = (page: Page) => page.clock.runFor(2000)
 
 /**
  * Stops the page's clock after the grace period: no timer fires until page.clock.resume() or
  * page.clock.runFor(). The test calls page.clock.install() before the page loads.
  */
 export async function pauseClock(page: Page): Promise<void> {
+  await skipGrace(page)
   await page.clock.pauseAt(await page.evaluate(() => Date.now() + 20_000))
 }
 
 /**
  * Presses a key in the first frame that shows a decidable request other than the given one,
- * like a person who was about to press it anyway.
+ * like a person who was about to press it anyway. The frame takes longer than the grace period,
+ * as on a busy machine.
  */
 export async function pressKeyAtNext(page: Page, than: number, key: string): Promise<void> {
   await page.evaluate(
@@ -114,6 +116,8 @@ export async function pressKeyAtNext(page: Page, than: number, key: string): Pro
           /^\s*Approve/.test(b.innerText),
         )
         if (!ready || shown?.dataset.request === String(current)) return void requestAnimationFrame(look)
+        const stamp = () => new Event('').timeStamp // real also with a clock of the test's
+        for (const shownAt = stamp(); stamp() < shownAt + 700;);
         document.body.dispatchEvent(
           new KeyboardEvent('keydown', {
             key: String(stray),

@@ -95,7 +95,12 @@ const layouts: Record<string, Press[]> = {
 
 function start() {
   const ran: string[] = []
-  const shortcuts = new ShortcutDispatcher({ now: () => 0, hasFocus: () => true, enabled: () => true })
+  const shortcuts = new ShortcutDispatcher({
+    now: () => 0,
+    hasFocus: () => true,
+    enabled: () => true,
+    painted: (fn) => fn(),
+  })
   const keys = ['a', 'd', 'q', 'w', 'Shift+D', ...'123456789/?.', 'g ,', '$mod+k']
   shortcuts.push({ bindings: () => keys.map((k) => ({ keys: k, run: () => ran.push(k) })) })
   const press = ([key, code, modifiers]: Press) =>

@@ -6,6 +6,7 @@ let focused = true
 let enabled = true
 let keys: ShortcutDispatcher
 let ran: string[]
+let painted: (fn: () => void) => void
 
 const press = (key: string, more: Partial<KeyboardEventInit> & { target?: EventTarget } = {}) => {
   const e = new KeyboardEvent('keydown', { key, cancelable: true, ...more })
@@ -19,7 +20,13 @@ const bind = (...bindings: (Partial<Binding> & { keys: string })[]) =>
 
 beforeEach(() => {
   ;[now, focused, enabled, ran] = [10_000, true, true, []]
-  keys = new ShortcutDispatcher({ now: () => now, hasFocus: () => focused, enabled: () => enabled })
+  painted = (fn) => fn()
+  keys = new ShortcutDispatcher({
+    now: () => now,
+    hasFocus: () => focused,
+    enabled: () => enabled,
+    painted: (fn) => painted(fn),
+  })
 })
 
 describe('Shortcut', () => {
@@ -146,6 +153,23 @@ describe('Approval key', () => {
     now += GRACE
     press('a')
     expect(ran).toEqual(['j', 'a'])
+  })
+
+  it('is ignored until the new request was on the screen for the grace period', () => {
+    const frames: (() => void)[] = []
+    painted = (fn) => frames.push(fn)
+    bind({ keys: 'a', decides: true })
+    keys.startGrace()
+    now += GRACE * 4
+    press('a') // a new grace period: two frames wait
+    for (const paint of frames) paint()
+    now += GRACE - 1
+    press('a')
+    expect(ran).toEqual([])
+    frames.at(-1)?.()
+    now += GRACE
+    press('a')
+    expect(ran).toEqual(['a'])
   })
 
   it('runs immediately if the user selected the request', () => {

@@ -31,6 +31,8 @@ export interface ShortcutEnvironment {
   now(): number
   hasFocus(): boolean
   enabled(): boolean
+  /** Calls fn once what the page shows now is on the screen. */
+  painted(fn: () => void): void
 }
 
 export const GRACE = 500
@@ -44,13 +46,16 @@ const browser: ShortcutEnvironment = {
   now: () => performance.now(),
   hasFocus: () => document.hasFocus(),
   enabled: () => true,
+  // Frames are painted after their callbacks.
+  painted: (fn) => requestAnimationFrame(() => setTimeout(fn)),
 }
 
 /**
  * Dispatches shortcuts, and keeps single keys from deciding by accident.
  *
  * After the selected request changes without the person's action, deciding shortcuts are
- * blocked for a grace period of 500 ms; every key press in that time restarts it. No shortcut
+ * blocked for a grace period: until 500 ms after the new request is on the screen. Every key press
+ * in that time restarts it. No shortcut
  * acts while the page lacks the focus, while a text field has it, or on key repeat. If the
  * request is out of sight, the first press scrolls to it. Risky decisions need
  * press-and-hold. A click that focuses the window decides nothing.
@@ -62,6 +67,8 @@ export class ShortcutDispatcher {
   private started: string | undefined
   private startedUntil = -Infinity
   private graceUntil = -Infinity
+  /** Counts starts and ends, so that a late frame changes nothing. */
+  private graces = 0
   private focusedAt = -Infinity
   private guardedPress = false
   private activeHold: { key: string | undefined; stop(): void } | undefined
@@ -109,13 +116,18 @@ export class ShortcutDispatcher {
 
   /** Starts the grace period: the selected request changed without the person's action. */
   startGrace(): void {
-    this.graceUntil = this.world.now() + GRACE
+    const started = ++this.graces
+    this.graceUntil = Infinity
+    this.world.painted(() => {
+      if (started === this.graces) this.graceUntil = this.world.now() + GRACE
+    })
     this.cancelHold()
     for (const fn of this.graceListeners) fn()
   }
 
   /** Ends the grace period: the person selected a request. */
   endGrace(): void {
+    this.graces++
     this.graceUntil = -Infinity
     this.cancelHold()
     for (const fn of this.graceListeners) fn()
