@@ -78,7 +78,7 @@ if grep -q FAILED "$work/summary"; then
 fi
 flaky=$(sort -u "$work/flaky" | grep -vxFf <(grep -v '^#' scripts/flaky.txt) || true)
 if [ -n "$flaky" ]; then
-  printf 'flaky, passed only when repeated: %s\n' $flaky
+  sed 's/^/flaky, passed only when repeated: /' <<<"$flaky"
   [ -n "${CI:-}" ] || failed=1
 fi
 exit $failed
