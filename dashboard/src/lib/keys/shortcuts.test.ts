@@ -172,6 +172,19 @@ describe('Approval key', () => {
     expect(ran).toEqual(['a'])
   })
 
+  it('is ignored when the answers appear late, but not if the person selected the request', () => {
+    bind({ keys: 'a', decides: true })
+    keys.startGrace()
+    now += GRACE
+    keys.appeared()
+    press('a')
+    expect(ran).toEqual([])
+    keys.endGrace()
+    keys.appeared()
+    press('a')
+    expect(ran).toEqual(['a'])
+  })
+
   it('runs immediately if the user selected the request', () => {
     bind({ keys: 'a', decides: true })
     keys.startGrace()

@@ -42,7 +42,7 @@ export const CLICK_GUARD = 250
 /** Time between the presses of a sequence, ms. */
 const SEQUENCE = 1000
 
-const browser: ShortcutEnvironment = {
+export const browser: ShortcutEnvironment = {
   now: () => performance.now(),
   hasFocus: () => document.hasFocus(),
   enabled: () => true,
@@ -67,6 +67,8 @@ export class ShortcutDispatcher {
   private started: string | undefined
   private startedUntil = -Infinity
   private graceUntil = -Infinity
+  /** The person did not select the request. */
+  private automatic = false
   /** Counts starts and ends, so that a late frame changes nothing. */
   private graces = 0
   private focusedAt = -Infinity
@@ -79,7 +81,7 @@ export class ShortcutDispatcher {
   /** Called with true when a hold starts, and with false when it ends. */
   onHold: (active: boolean) => void = () => undefined
 
-  constructor(private readonly world: ShortcutEnvironment = browser) {}
+  constructor(private readonly world: ShortcutEnvironment) {}
 
   /** Listens to the window. Returns a stop function. */
   listen(target: Window): () => void {
@@ -117,6 +119,7 @@ export class ShortcutDispatcher {
   /** Starts the grace period: the selected request changed without the person's action. */
   startGrace(): void {
     const started = ++this.graces
+    this.automatic = true
     this.graceUntil = Infinity
     this.world.painted(() => {
       if (started === this.graces) this.graceUntil = this.world.now() + GRACE
@@ -125,9 +128,15 @@ export class ShortcutDispatcher {
     for (const fn of this.graceListeners) fn()
   }
 
+  /** The answers of the selected request have just appeared: a grace period starts only now. */
+  appeared(): void {
+    if (this.automatic) this.startGrace()
+  }
+
   /** Ends the grace period: the person selected a request. */
   endGrace(): void {
     this.graces++
+    this.automatic = false
     this.graceUntil = -Infinity
     this.cancelHold()
     for (const fn of this.graceListeners) fn()

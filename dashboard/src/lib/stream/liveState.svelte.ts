@@ -1,6 +1,6 @@
 import { createSubscriber } from 'svelte/reactivity'
 import { setTimeStyle } from '../format/clock'
-import { ShortcutDispatcher } from '../keys/shortcuts'
+import { browser, ShortcutDispatcher } from '../keys/shortcuts'
 import { snoozedUntil, type Request } from './requests'
 import { saveSnoozed, settings, loadSnoozed } from '../page/settings.svelte'
 import type { Topic } from './hubNotices'
@@ -20,11 +20,7 @@ export function snooze(id: number, until: number): void {
   saveSnoozed(snoozed)
 }
 
-export const shortcuts = new ShortcutDispatcher({
-  now: () => performance.now(),
-  hasFocus: () => document.hasFocus(),
-  enabled: () => settings.keys,
-})
+export const shortcuts = new ShortcutDispatcher({ ...browser, enabled: () => settings.keys })
 
 /** Whether a press-and-hold is in progress. */
 export const holdState = $state({ active: false })
