@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import type { Plugin, ProxyOptions } from 'vite'
+import { chunks } from './chunks.ts'
 import { compressFiles } from './compress.ts'
 import { copyViewer } from './docs.ts'
 import { writeSources } from './sources.ts'
@@ -43,6 +44,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: { codeSplitting: chunks(fileURLToPath(new URL('src/main.ts', import.meta.url))) },
+    },
     chunkSizeWarningLimit: 300,
   },
   server: {

@@ -8,16 +8,19 @@ const approveButton = (page: Page, id: number) => detail(page, id).getByRole('bu
 const status = async (hub: HubProcess, id: number) =>
   (await fetch(`${hub.url}/events/${id}`).then((r) => r.json())).humanInTheLoopStatus.status
 
-/** Holds the load of a script back until the returned function is called. */
-async function holdAsset(page: Page, name: string): Promise<() => Promise<void>> {
+/** The script with the dialogs that load on demand. */
+const dialogs = '**/assets/extras-*.js'
+
+/** Holds the load of the dialogs back until the returned function is called. */
+async function holdDialogs(page: Page): Promise<() => Promise<void>> {
   let release: (() => void) | undefined
   const held = new Promise<void>((ok) => (release = ok))
-  await page.route(`**/assets/${name}-*.js`, async (route) => {
+  await page.route(dialogs, async (route) => {
     await held
     await route.continue()
   })
   return async () => {
-    const loaded = page.waitForResponse(`**/assets/${name}-*.js`)
+    const loaded = page.waitForResponse(dialogs)
     release?.()
     await loaded
   }
@@ -122,7 +125,7 @@ test.describe('App shell', () => {
   ] as const) {
     test(`types into ${file} while it loads, and decides nothing`, async ({ page, hub, agent }) => {
       const { id, answer } = await agent.ask(hub, {})
-      const load = await holdAsset(page, file)
+      const load = await holdDialogs(page)
       await openAt(page, hub, `/inbox/${id}`)
       await expect(approveButton(page, id)).toBeVisible()
       await page.keyboard.press(key)
@@ -145,7 +148,7 @@ test.describe('App shell', () => {
 
     test(`closes ${file} with Escape while it loads`, async ({ page, hub, agent }) => {
       const { id, answer } = await agent.ask(hub, {})
-      const load = await holdAsset(page, file)
+      const load = await holdDialogs(page)
       await openAt(page, hub, `/inbox/${id}`)
       await expect(approveButton(page, id)).toBeVisible()
       await page.keyboard.press(key)
@@ -164,7 +167,7 @@ test.describe('App shell', () => {
       agent,
     }) => {
       const { id, answer } = await agent.ask(hub, {})
-      await page.route(`**/assets/${file}-*.js`, (route) => route.abort())
+      await page.route(dialogs, (route) => route.abort())
       await openAt(page, hub, `/inbox/${id}`)
       await expect(approveButton(page, id)).toBeVisible()
       await page.keyboard.press(key)
@@ -176,7 +179,7 @@ test.describe('App shell', () => {
       await page.keyboard.press('Escape')
       await expect(alert).toHaveCount(0)
       expect(await status(hub, id)).toBe('pending')
-      await page.unroute(`**/assets/${file}-*.js`)
+      await page.unroute(dialogs)
       await page.keyboard.press(key)
       await expect(page.getByRole('dialog').locator('input')).toBeFocused()
       await expect(alert).toHaveCount(0)
@@ -190,7 +193,7 @@ test.describe('App shell', () => {
   test('decides nothing while the bulk approval loads', async ({ page, hub, agent }) => {
     const { id } = await agent.ask(hub, {})
     const other = await agent.ask(hub, { question: 'And this?' })
-    const load = await holdAsset(page, 'ApproveAll')
+    const load = await holdDialogs(page)
     await openAt(page, hub, `/inbox/${id}`)
     await expect(approveButton(page, id)).toBeVisible()
     await page.keyboard.press('Shift+A')
@@ -359,10 +362,10 @@ test.describe('App shell', () => {
   })
 
   test('reports a screen that does not load', async ({ page, hub }) => {
-    await page.route('**/assets/Overview-*.js', (route) => route.abort())
+    await page.route('**/assets/overview-*.js', (route) => route.abort())
     await openAt(page, hub, '/overview')
     await expect(page.getByRole('heading', { name: 'This screen did not load' })).toBeVisible()
-    await page.unroute('**/assets/Overview-*.js')
+    await page.unroute('**/assets/overview-*.js')
     await page.getByRole('link', { name: 'Reload the page' }).click()
     await expect(page.getByRole('heading', { name: 'Reports' })).toBeVisible()
   })

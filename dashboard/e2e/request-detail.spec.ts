@@ -279,7 +279,7 @@ test.describe('Request detail', () => {
       const { id } = await agent.ask(hub, { toolCall: { name: 'Edit', arguments: args } })
       let go: (() => void) | undefined
       const held = new Promise<unknown>((ok) => (go = () => ok(undefined)))
-      await page.route('**/assets/FileChanges-*.js', async (route) => {
+      await page.route('**/assets/shared-*.js', async (route) => {
         await held
         await route.continue()
       })
