@@ -17,8 +17,8 @@ const queryCounters = `SELECT s.commits, s.mark, s.state, s.policy, s.head, s.pr
 	FROM streams s LEFT JOIN (SELECT n, hash FROM ledger ORDER BY n DESC LIMIT 1) l ON true`
 
 func scanCounters(row pgx.Row) (c counters, err error) {
-	err = row.Scan(&c.commits, &c.mark, &c.state, &c.policy, &c.head, &c.pruned, &c.events, &c.bytes, &c.received, &c.decided,
-		&c.chain.N, &c.chain.Hash, &c.chain.Signed)
+	err = row.Scan(&c.commits, &c.mark, &c.state, &c.policy, &c.Head, &c.Pruned, &c.Events, &c.Bytes, &c.Received, &c.Decided,
+		&c.Chain.N, &c.Chain.Hash, &c.Chain.Signed)
 	return c, err
 }
 
@@ -44,12 +44,12 @@ func (w *writer) beginAndCatchUp(begin ...string) error {
 	for _, statement := range begin {
 		batch.Queue(statement)
 	}
-	known := w.counters.head
+	known := w.counters.Head
 	batch.Queue(queryCounters, sign.FirstPrev)
 	batch.Queue(queryChangedQuestions, known, known+maxCaughtUp)
 	results := w.conn.SendBatch(ctx, batch)
 	var c counters
-	var changed []tables.PendingUpdate[string]
+	var changed []tables.PendingUpdate
 	var err error
 	for range begin {
 		if err == nil {
@@ -60,7 +60,10 @@ func (w *writer) beginAndCatchUp(begin ...string) error {
 		c, err = scanCounters(results.QueryRow())
 	}
 	if err == nil {
-		changed, err = scanPendingUpdates(results.Query())
+		changed, err = w.store.ReadPending(ctx, func(each func(tables.Rows) error, _ string, _ ...any) error {
+			rows, err := results.Query()
+			return eachRow(rows, err, each)
+		}, "")
 	}
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
@@ -99,10 +102,10 @@ const maxCaughtUp = 10_000
 
 // catchUp brings the state in memory to that of the counters, in the open transaction. changed are the
 // questions that the first maxCaughtUp new rows of the log are about.
-func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.PendingUpdate[string]) error {
+func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.PendingUpdate) error {
 	before, s := &w.counters, w.store
-	if c.head-before.head > maxCaughtUp {
-		if err := s.loadPending(ctx, w); err != nil {
+	if c.Head-before.Head > maxCaughtUp {
+		if err := s.LoadPending(ctx, w.read(ctx)); err != nil {
 			return err
 		}
 	} else {
@@ -114,7 +117,7 @@ func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.Pend
 		}
 		w.segmentNames.clear() // retention may have removed names
 	}
-	if c.pruned != before.pruned {
+	if c.Pruned != before.Pruned {
 		w.segmentNames.clear()
 	}
 	changesPolicy := c.policy != before.policy
@@ -127,47 +130,11 @@ func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.Pend
 	return nil
 }
 
-const (
-	pendingColumns = `app, session, deadline, held_until, next_at, lifeline, status, addressed, same, same_as, joined`
-
-	queryPendingQuestions = `SELECT seq, true, ` + pendingColumns + ` FROM questions WHERE inbox = 'pending' ORDER BY seq`
-
-	queryChangedQuestions = `SELECT seq, inbox = 'pending', ` + pendingColumns + ` FROM questions
-		WHERE seq IN (SELECT seq FROM questions WHERE seq > $1 AND seq <= $2 UNION SELECT question FROM changes WHERE seq > $1 AND seq <= $2) ORDER BY seq`
-)
-
-func scanPendingUpdates(rows pgx.Rows, err error) ([]tables.PendingUpdate[string], error) {
-	return collect(rows, err, func(rows pgx.Rows, u *tables.PendingUpdate[string]) error {
-		q := &u.Row
-		var isPending bool
-		var status, same []byte
-		if err := rows.Scan(&u.ID, &isPending, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt,
-			&q.Lifeline, &status, &q.IsAddressed, &same, &q.SameAs, &q.Joined); err != nil {
-			return err
-		}
-		q.Same, u.Ended = string(same), !isPending
-		var err error
-		q.Waiter, err = tables.WaiterOf(status)
-		return err
-	})
-}
-
-// loadPending reads the pending questions.
-func (s *engine) loadPending(ctx context.Context, w *writer) error {
-	rows, err := w.conn.Query(ctx, queryPendingQuestions)
-	stored, err := scanPendingUpdates(rows, err)
-	if err == nil {
-		s.State.Pending.Load(stored)
-	}
-	return err
-}
+const queryChangedQuestions = `SELECT ` + tables.PendingColumns + ` FROM questions
+	WHERE seq IN (SELECT seq FROM questions WHERE seq > $1 AND seq <= $2 UNION SELECT question FROM changes WHERE seq > $1 AND seq <= $2) ORDER BY seq`
 
 // setCounters shows the counters to readers.
 func (s *engine) setCounters(c *counters) {
 	s.commits.Store(c.commits)
-	s.State.Head.Store(c.head)
-	s.State.Events.Store(c.events)
-	s.bytes.Store(c.bytes)
-	s.State.Decided.Store(c.decided)
-	s.State.Pruned.Store(c.pruned)
+	s.Show(&c.Counters)
 }

@@ -227,7 +227,7 @@ func (w *writer) connect(ctx context.Context) error {
 		err = w.requireSameLog(ctx, &stored)
 	}
 	if err == nil {
-		err = w.store.openEpochs(ctx, w, stored.head)
+		err = w.store.openEpochs(ctx, w, stored.Head)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errConnectionLost, err)
@@ -264,8 +264,8 @@ func (w *writer) fence(ctx context.Context, commits int64) (counters, error) {
 // failover to a standby that was behind. The state in memory is wrong then.
 func (w *writer) requireSameLog(ctx context.Context, stored *counters) error {
 	known := w.store.publisher.newest()
-	isSame := stored.commits >= w.counters.commits && stored.head >= w.counters.head
-	if isSame && known.Seq > stored.pruned {
+	isSame := stored.commits >= w.counters.commits && stored.Head >= w.counters.Head
+	if isSame && known.Seq > stored.Pruned {
 		query, want := `SELECT uid::text FROM events WHERE seq = $1`, ""
 		if known.Change {
 			query, want = `SELECT question::text FROM changes WHERE seq = $1`, fmt.Sprint(known.Event.ID)

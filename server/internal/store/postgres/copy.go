@@ -15,6 +15,7 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // CopyConfig configures Copy.
@@ -138,13 +139,13 @@ func (c *copier) copyAll(ctx context.Context) error {
 	if _, err := c.conn.Exec(ctx, `BEGIN`); err != nil {
 		return err
 	}
-	tables, err := planCopy(ctx, c.conn, c.source)
+	planned, err := planCopy(ctx, c.conn, c.source)
 	if err != nil {
 		return err
 	}
-	for i := range tables {
-		if err := c.copyTable(ctx, &tables[i]); err != nil {
-			return fmt.Errorf("table %s: %w", tables[i].name, err)
+	for i := range planned {
+		if err := c.copyTable(ctx, &planned[i]); err != nil {
+			return fmt.Errorf("table %s: %w", planned[i].name, err)
 		}
 	}
 	if err := c.setCounters(ctx); err != nil {
@@ -153,7 +154,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 	if err := c.checkEnds(ctx); err != nil {
 		return err
 	}
-	c.report.Tables = len(tables)
+	c.report.Tables = len(planned)
 	if _, err := c.conn.Exec(ctx, `COMMIT`); err != nil {
 		return fmt.Errorf("%w; run the command again: it finds out whether the copy was stored", err)
 	}
@@ -314,7 +315,7 @@ func (c *copier) check(ctx context.Context, t *copyTable, s *rowStream, merged i
 	stored := newRowDigest()
 	rows, err := c.conn.Query(ctx, `SELECT `+t.columnList()+` FROM `+t.identifier()+` ORDER BY `+pgx.Identifier{t.order}.Sanitize(), pgx.QueryResultFormats{pgx.BinaryFormatCode})
 	var b []byte
-	err = eachRow(rows, err, func(rows pgx.Rows) error {
+	err = eachRow(rows, err, func(tables.Rows) error {
 		b = appendStoredRow(b[:0], rows.RawValues())
 		stored.add(b)
 		if stored.rows%1000 == 0 {
@@ -356,12 +357,12 @@ func (c *copier) setCounters(ctx context.Context) error {
 // checkEnds compares the ends of the log and of the audit log.
 func (c *copier) checkEnds(ctx context.Context) error {
 	stored, err := scanCounters(c.conn.QueryRow(ctx, queryCounters, sign.FirstPrev))
-	end := stored.chain
+	end := stored.Chain
 	switch {
 	case err != nil:
 		return err
-	case stored.head != c.state.Head:
-		return fmt.Errorf("the log ends at %d in place of %d; nothing was kept", stored.head, c.state.Head)
+	case stored.Head != c.state.Head:
+		return fmt.Errorf("the log ends at %d in place of %d; nothing was kept", stored.Head, c.state.Head)
 	case end.N != c.state.ChainN || end.Hash != c.state.ChainHash:
 		return fmt.Errorf("the audit log ends at entry %d in place of %d, or with another hash; nothing was kept", end.N, c.state.ChainN)
 	}

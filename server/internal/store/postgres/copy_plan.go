@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // copyColumn is a column to copy.
@@ -37,9 +38,9 @@ const queryCopyColumns = `SELECT c.relname, a.attname, t.typname, a.atthasdef OR
 // planCopy lists the tables that the source has. The first one is hub: its row keeps a hub from
 // starting. The second one is events: the source has the names after it.
 func planCopy(ctx context.Context, conn *pgx.Conn, source store.CopySource) ([]copyTable, error) {
-	var tables []copyTable
+	var plan []copyTable
 	rows, err := conn.Query(ctx, queryCopyColumns)
-	err = eachRow(rows, err, func(rows pgx.Rows) error {
+	err = eachRow(rows, err, func(rows tables.Rows) error {
 		var table string
 		var c copyColumn
 		var isOptional, isKey bool
@@ -50,10 +51,10 @@ func planCopy(ctx context.Context, conn *pgx.Conn, source store.CopySource) ([]c
 		if given == nil {
 			return nil
 		}
-		if len(tables) == 0 || tables[len(tables)-1].name != table {
-			tables = append(tables, copyTable{name: table})
+		if len(plan) == 0 || plan[len(plan)-1].name != table {
+			plan = append(plan, copyTable{name: table})
 		}
-		t := &tables[len(tables)-1]
+		t := &plan[len(plan)-1]
 		if isKey {
 			t.key = append(t.key, c.name)
 		}
@@ -65,10 +66,10 @@ func planCopy(ctx context.Context, conn *pgx.Conn, source store.CopySource) ([]c
 		}
 		return nil
 	})
-	for i := range tables {
-		tables[i].setOrder()
+	for i := range plan {
+		plan[i].setOrder()
 	}
-	return tables, err
+	return plan, err
 }
 
 func (t *copyTable) setOrder() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // openIdentity loads the hub's key. A new database gets the key in the file, or a new one.
@@ -26,8 +27,8 @@ func (s *engine) openIdentity(ctx context.Context, w *writer, file string) error
 	if len(public) > 0 {
 		return nil
 	}
-	o := &op{run: func(t *tx) error { return t.SetKey(key) }}
-	if err := errors.Join(w.attempt([]*op{o}, nil), o.err); err != nil {
+	o := &tables.Op{Run: func(t *tables.Work) error { return t.SetKey(key) }}
+	if err := errors.Join(w.attempt([]*tables.Op{o}, nil), o.Err); err != nil {
 		return fmt.Errorf("store the hub's public key: %w", err)
 	}
 	return identity.Commit(file)

@@ -125,14 +125,13 @@ func (m *members) beat(ctx context.Context) error {
 
 // look reads which hubs are alive. It frees the work of hubs that are gone.
 func (m *members) look(ctx context.Context) error {
-	rows, err := m.store.readers.query(ctx, queryMembers, store.MemberTimeout.Milliseconds())
-	alive, err := collect(rows, err, func(rows pgx.Rows, h *store.Member) error {
-		var facts []byte
-		if err := rows.Scan(&h.ID, &h.Name, &h.Version, tables.ScanTime(&h.StartedAt), &facts, &h.Machine); err != nil {
-			return err
-		}
-		return json.Unmarshal(facts, &h.MemberFacts)
-	})
+	var alive []store.Member
+	err := m.store.Read(ctx, func(rows tables.Rows) error {
+		var h store.Member
+		err := rows.Scan(&h.ID, &h.Name, &h.Version, tables.ScanTime(&h.StartedAt), tables.JSONBytes(&h.MemberFacts), &h.Machine)
+		alive = append(alive, h)
+		return err
+	}, queryMembers, store.MemberTimeout.Milliseconds())
 	if err != nil {
 		return err
 	}
@@ -142,7 +141,7 @@ func (m *members) look(ctx context.Context) error {
 	}
 	if gone := goneHubs(before, alive, m.self.ID); len(gone) > 0 {
 		m.log.Warn("other hubs are gone; their work is taken over", "hubs", gone)
-		if err := m.store.writer.exec(ctx, freeOwned, gone); err != nil {
+		if err := m.store.Write(ctx, tables.Plain, func(w *tables.Work) error { return w.Exec(freeOwned, gone) }); err != nil {
 			return err
 		}
 		m.store.takeovers.Add(int64(len(gone)))

@@ -54,7 +54,6 @@ type engine struct {
 	writer   *writer
 	health   *health
 	commits  atomic.Int64 // of the state in memory
-	bytes    atomic.Int64 // size of their envelopes and payloads
 	log      *slog.Logger
 	close    func() error
 
@@ -92,6 +91,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	}
 	s := &engine{log: cfg.Log, health: newHealth(cfg.Log)}
 	s.Engine, s.State = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget)
+	s.Queue = tables.NewQueue(groupBytes, func(*tables.Op) error { return s.health.refusal() })
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}
@@ -112,7 +112,6 @@ func (s *engine) open(ctx context.Context, cfg *Config) error {
 	}
 	w := &writer{
 		config: writerConfig(pool.ConnConfig), health: s.health, clock: cfg.Clock, log: cfg.Log, commits: cfg.Commits, store: s,
-		queue: make(chan *op, queueLimit), joining: make(chan *op, joinLimit), done: make(chan struct{}),
 	}
 	if cfg.dial != nil {
 		w.config.DialFunc = cfg.dial
@@ -182,19 +181,19 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 		return err
 	}
 	w.counters = c
-	if err := s.loadPending(ctx, w); err != nil {
+	if err := s.LoadPending(ctx, w.read(ctx)); err != nil {
 		return err
 	}
 	if err := s.Load(w.read(ctx), s.clock()); err != nil {
 		return err
 	}
-	if err := s.openEpochs(ctx, w, c.head); err != nil {
+	if err := s.openEpochs(ctx, w, c.Head); err != nil {
 		return err
 	}
 	s.setCounters(&c)
-	s.publisher.last = c.head
-	s.State.Projected.Grow(c.head, time.Now())
-	s.State.Indexed.Grow(tables.LastFullBlock(c.head), time.Now())
+	s.publisher.last = c.Head
+	s.State.Projected.Grow(c.Head, time.Now())
+	s.State.Indexed.Grow(tables.LastFullBlock(c.Head), time.Now())
 	if err := s.openIdentity(ctx, w, cfg.KeyFile); err != nil {
 		return err
 	}
@@ -256,7 +255,7 @@ func (s *engine) shutDown() (err error) {
 	}
 	s.follower.stop()
 	if s.writer != nil {
-		s.writer.stop()
+		s.Queue.Stop()
 		s.members.leave()
 	}
 	if s.follower.bus != nil {

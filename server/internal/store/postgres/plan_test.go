@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -110,7 +111,7 @@ func explainPlan(t *testing.T, conn *pgx.Conn, mode string, q *plannedQuery) str
 		call += `(` + strings.Join(literals, ", ") + `)`
 	}
 	rows, err := conn.Query(ctx, call, pgx.QueryExecModeSimpleProtocol)
-	lines, err := collect(rows, err, scanColumn[string])
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err, "%s: %s", q.name, call)
 	return strings.Join(lines, "\n")
 }
@@ -135,10 +136,10 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 	list := []plannedQuery{
 		{"Append, by key", `SELECT key, seq FROM events WHERE key = ANY($1)`, []any{"{}"}},
 		{"After, transcripts", queryTranscripts, []any{9000, 9512}},
-		{"LeaseDeliveries, next", queryNextDelivery, []any{""}},
-		{"LeaseDeliveries, due", queryDueDeliveries, []any{head, 9, ""}},
+		{"LeaseDeliveries, next", tables.QueryNextDelivery, []any{""}},
+		{"LeaseDeliveries, due", tables.QueryDueDeliveries, []any{head, "", 9}},
 		{"Stats, undelivered", `SELECT count(*) FROM deliveries WHERE undelivered`, nil},
-		{"Open, pending", queryPendingQuestions, nil},
+		{"Open, pending", tables.QueryPendingQuestions, nil},
 		{"Commits of other hubs, questions", queryChangedQuestions, []any{head - 512, head}},
 		{"Commits of other hubs, counters", queryCounters, []any{""}},
 		{"Prune, changes", deleteChanges, []any{"{4,8}"}},

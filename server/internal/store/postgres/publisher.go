@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // publisher hands committed rows to the hub in the order of their numbers, including the rows of other hubs.
@@ -132,14 +133,15 @@ func (s *engine) readForeign(ctx context.Context, seq, end int64) ([]store.LogRo
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.readers.query(ctx, queryTranscripts, seq, end)
-	transcripts, err := collect(found, err, scanColumn[int64])
+	hasTranscript := map[int64]bool{}
+	err = s.Read(ctx, func(rows tables.Rows) error {
+		var seq int64
+		err := rows.Scan(&seq)
+		hasTranscript[seq] = true
+		return err
+	}, queryTranscripts, seq, end)
 	if err != nil {
 		return nil, err
-	}
-	hasTranscript := make(map[int64]bool, len(transcripts))
-	for _, seq := range transcripts {
-		hasTranscript[seq] = true
 	}
 	for i := range rows {
 		row := &rows[i]

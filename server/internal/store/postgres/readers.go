@@ -28,6 +28,20 @@ func (r *readers) get(ctx context.Context, into []any, query string, args ...any
 	return errOfRead(ctx, r.pool.QueryRow(ctx, query, clean(args)...).Scan(into...))
 }
 
+// eachRow calls each for every row of a query, and closes rows.
+func eachRow(rows pgx.Rows, err error, each func(tables.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // ignoreNoRows drops the error of get if there was no row.
 func ignoreNoRows(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -50,7 +64,11 @@ func clean(args []any) []any {
 		case tables.BytesPattern:
 			args[i] = escapeBytes(string(v))
 		case []schema.EventID:
-			args[i] = idList(v)
+			list := make([]int64, len(v))
+			for j, id := range v {
+				list[j] = int64(id)
+			}
+			args[i] = list
 		default:
 			if value := reflect.ValueOf(arg); value.Kind() == reflect.String {
 				args[i] = cleanText(value.String())

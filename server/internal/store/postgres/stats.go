@@ -18,7 +18,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.writer.probe()
 	now := time.Now()
 	out := store.Stats{
-		Pending: s.State.Pending.Len(), Events: s.State.Events.Load(), Queued: len(s.writer.queue),
+		Pending: s.State.Pending.Len(), Events: s.State.Events.Load(), Queued: s.Queue.Len(),
 		RefusedFault: s.health.refused.Load(), Projections: s.State.Projected.Lag(now), SearchIndex: s.State.Indexed.Lag(now),
 		Fault: s.health.current(), Hubs: s.hubStats(),
 	}

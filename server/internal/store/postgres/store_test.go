@@ -19,6 +19,7 @@ import (
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/pgtest"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -108,13 +109,18 @@ func TestWriter_RunsGroupAgainAfterFailedGuard(t *testing.T) {
 	for range 20 {
 		wg.Go(func() { b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")) })
 	}
-	require.Eventually(t, func() bool { return len(b.writer.queue) == 21 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Queue.Len() == 21 }, time.Minute, time.Millisecond)
 	release()
 	wg.Wait()
 	require.ErrorIs(t, failed, store.ErrConflict)
 	require.EqualValues(t, 2+1+20, b.Head(), "a failed write uses no number")
 	conformance.RequireDense(t, b.Store)
 	require.Len(t, b.Published(), 23)
+}
+
+// exec executes one statement in a write.
+func (b *testStore) exec(t testing.TB, query string) error {
+	return b.Write(t.Context(), tables.Plain, func(w *tables.Work) error { return w.Exec(query) })
 }
 
 // terminateWriter makes the server end the connection of the writer.
@@ -189,7 +195,11 @@ func TestPrune_ToSize(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, done.Events, int64(56), "what is just below the limit")
 	require.Less(t, done.Events, int64(56+10), "and at most one batch more; their size follows the time that they take")
-	require.LessOrEqual(t, b.bytes.Load(), int64(50_000))
+	require.NoError(t, b.Write(t.Context(), tables.Plain, func(w *tables.Work) error {
+		size, err := w.Size()
+		require.LessOrEqual(t, size, int64(50_000))
+		return err
+	}))
 }
 
 // Retention and new events of the same name may share a commit, and a segment of the log.
@@ -206,9 +216,9 @@ func TestPrune_KeepsNamesOfLaterEvents(t *testing.T) {
 	wg.Go(func() {
 		done, failed = b.Prune(t.Context(), store.RetentionPolicy{EventsBefore: conformance.ClockStart.Add(time.Hour)})
 	})
-	require.Eventually(t, func() bool { return len(b.writer.queue) == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Queue.Len() == 1 }, time.Minute, time.Millisecond)
 	wg.Go(func() { b.MustAppend(t, conformance.NewDraft("rare", "s", "Stop", "")) })
-	require.Eventually(t, func() bool { return len(b.writer.queue) == 2 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Queue.Len() == 2 }, time.Minute, time.Millisecond)
 	release()
 	wg.Wait()
 	require.NoError(t, failed)
@@ -229,14 +239,14 @@ func TestWriter_LosesServerInOpenTransaction(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}
 	b := newTestStore(t, cfg)
-	require.Error(t, b.writer.do(t.Context(), &op{run: func(tx *tx) error {
-		if err := tx.flush(); err != nil {
+	require.Error(t, b.Write(t.Context(), tables.Plain, func(w *tables.Work) error {
+		if _, err := w.ExecCount(`SELECT 1`); err != nil { // begins the transaction
 			return err
 		}
 		isAway.Store(true)
 		terminateWriter(t, b)
-		return tx.exec(`SELECT 1`)
-	}}))
+		return w.Exec(`SELECT 1`)
+	}))
 	_, err := b.Append(t.Context(), conformance.NewDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrStorage)
 	isAway.Store(false)

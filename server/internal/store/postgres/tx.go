@@ -6,19 +6,20 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // tx is the transaction of one group commit. Statements wait in batch until the commit, or until a
-// read that has to see their effect.
+// read that has to see their effect. It implements tables.Tx.
 type tx struct {
-	*tables.Work
-	tables.Names
+	work     *tables.Work
 	w        *writer
 	counters counters
-	now      time.Time // the same for all ops of the group
 
 	batch  *pgx.Batch
 	events eventBatch // to insert before batch
@@ -35,10 +36,9 @@ type tx struct {
 
 func (w *writer) newTx() *tx {
 	t := &tx{
-		Names: tableEngine{}, w: w, counters: w.counters, now: w.clock(), batch: &pgx.Batch{},
-		keys: map[string]int64{}, events: newEventBatch(w),
+		w: w, counters: w.counters, batch: &pgx.Batch{}, keys: map[string]int64{}, events: newEventBatch(w),
 	}
-	t.Work = w.store.Begin(t)
+	t.work = w.store.Begin(t, w.clock(), &t.counters.Counters)
 	return t
 }
 
@@ -47,9 +47,9 @@ func (w *writer) newTx() *tx {
 var errDirty = errors.New("statements of a failed write were sent")
 
 // runAll runs the ops of a group. It fails if the transaction is lost.
-func (t *tx) runAll(group []*op) error {
+func (t *tx) runAll(group []*tables.Op) error {
 	for _, o := range group {
-		o.err = t.runOne(o)
+		o.Err = t.runOne(o)
 		if t.err != nil {
 			return t.err
 		}
@@ -58,11 +58,12 @@ func (t *tx) runAll(group []*op) error {
 }
 
 // runOne runs one op. If it fails, its statements are dropped.
-func (t *tx) runOne(o *op) error {
-	before, mark := t.counters, t.Mark()
+func (t *tx) runOne(o *tables.Op) error {
+	before, mark := t.counters, t.work.Mark()
 	queued, events, sent := len(t.batch.QueuedQueries), t.events.len(), t.sent
-	_, isKnown := t.keys[string(o.key)]
-	err := o.run(t)
+	_, isKnown := t.keys[string(o.Key)]
+	t.changesPolicy = t.changesPolicy || o.Kind&tables.Policy != 0
+	err := o.Run(t.work)
 	if err == nil || t.err != nil {
 		return err
 	}
@@ -71,29 +72,27 @@ func (t *tx) runOne(o *op) error {
 		return err
 	}
 	t.counters = before
-	t.Undo(mark)
+	t.work.Undo(mark)
 	t.batch.QueuedQueries = t.batch.QueuedQueries[:queued]
 	t.events.truncate(events)
 	if !isKnown {
-		delete(t.keys, string(o.key))
+		delete(t.keys, string(o.Key))
 	}
 	return err
 }
 
-// exec queues a statement. It fails at the latest when the group is committed.
-func (t *tx) exec(query string, args ...any) error {
+// Exec queues a statement. It fails at the latest when the group is committed.
+func (t *tx) Exec(query string, args ...any) error {
 	t.batch.Queue(query, clean(args)...)
 	return t.err
 }
 
-// execOne queues a statement that has to affect one row. query ends with a RETURNING clause. If it
-// affects none, the group fails with the guard.
-func (t *tx) execOne(guard tables.Guard, query string, args ...any) error {
-	return t.exec(`WITH changed AS (`+query+`) SELECT expect((SELECT count(*) FROM changed), 1, '`+string(guard)+`')`, args...)
+// ExecOne implements tables.Tx. If the statement affects no row, the group fails with the guard.
+func (t *tx) ExecOne(guard tables.Guard, query string, args ...any) error {
+	return t.Exec(`WITH changed AS (`+query+`) SELECT expect((SELECT count(*) FROM changed), 1, '`+string(guard)+`')`, args...)
 }
 
-// execCount executes a statement and returns the number of rows that it affected.
-func (t *tx) execCount(query string, args ...any) (int64, error) {
+func (t *tx) ExecCount(query string, args ...any) (int64, error) {
 	if err := t.flush(); err != nil {
 		return 0, err
 	}
@@ -104,28 +103,68 @@ func (t *tx) execCount(query string, args ...any) (int64, error) {
 	return tag.RowsAffected(), t.lost(err)
 }
 
-// query reads rows after the queued statements. The caller reads them before it uses t again.
-func (t *tx) query(query string, args ...any) (pgx.Rows, error) {
-	if err := t.flush(); err != nil {
-		return nil, err
-	}
-	rows, err := t.w.conn.Query(context.Background(), query, clean(args)...)
-	return rows, t.lost(err)
-}
-
-// get reads one row. It returns pgx.ErrNoRows if there is none.
-func (t *tx) get(into []any, query string, args ...any) error {
+// Query reads rows after the queued statements.
+func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) error {
 	if err := t.flush(); err != nil {
 		return err
+	}
+	rows, err := t.w.conn.Query(context.Background(), query, clean(args)...)
+	return eachRow(rows, t.lost(err), each)
+}
+
+func (t *tx) Get(into []any, query string, args ...any) (bool, error) {
+	if err := t.flush(); err != nil {
+		return false, err
 	}
 	ctx, cancel := exchangeTimeout()
 	defer cancel()
-	err := t.w.conn.QueryRow(ctx, query, clean(args)...).Scan(into...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return err
-	}
-	return t.lost(err)
+	found, err := isFound(t.w.conn.QueryRow(ctx, query, clean(args)...).Scan(into...))
+	return found, t.lost(err)
 }
+
+func (t *tx) NameColumn(number *int64, text *string) any {
+	return tableEngine{}.NameColumn(number, text)
+}
+
+func (t *tx) NameText(_ context.Context, _ tables.NameKind, _ int64, text string) (string, error) {
+	return text, nil
+}
+
+// EventByKey implements tables.Tx. A key that is not known is taken as new: if it is stored, the insertion fails, and
+// the group runs again.
+func (t *tx) EventByKey(key []byte) (seq int64, found bool, err error) {
+	seq, found = t.keys[string(key)]
+	return seq, found, nil
+}
+
+func (t *tx) InsertEvent(e *store.Event, uid uuid.UUID, key []byte) error {
+	for _, name := range [...]*string{&e.App, &e.Session, &e.Type, &e.Tool} {
+		*name = cleanText(*name) // as the search index and the other hubs read it
+	}
+	t.events.add(e, uid, key)
+	if key != nil {
+		t.keys[string(key)] = int64(e.ID)
+	}
+	return nil
+}
+
+func (t *tx) InsertChange(seq int64, id schema.EventID, ends bool, status []byte) error {
+	return t.Exec(`INSERT INTO changes (seq, question, ends, status) VALUES ($1, $2, $3, $4)`, seq, id, ends, status)
+}
+
+const deleteChanges = `WITH removed AS (DELETE FROM changes WHERE question = ANY($1) RETURNING seq)
+	SELECT count(*), coalesce(max(seq), 0) FROM removed`
+
+func (t *tx) DeleteChanges(questions []int64) (n, last int64, err error) {
+	_, err = t.Get([]any{&n, &last}, deleteChanges, questions)
+	return n, last, err
+}
+
+// Size implements tables.Tx. The tables do not get smaller, but reuse the space.
+func (t *tx) Size() (int64, error) { return t.counters.Bytes, nil }
+
+// ForgetNames implements tables.Tx: a later event of this group lists its names again.
+func (t *tx) ForgetNames() { t.w.segmentNames.clear() }
 
 // lost records an error of the database, after which the transaction accepts no more statements.
 func (t *tx) lost(err error) error {
@@ -182,18 +221,18 @@ func (t *tx) commit() error {
 	c, queued := &t.counters, t.batch.QueuedQueries
 	c.commits++
 	c.mark = rand.Int64()
-	if t.ChangesState() {
+	if t.work.ChangesState() {
 		c.state++
 	}
 	if t.changesPolicy {
 		c.policy++
 	}
 	t.batch = &pgx.Batch{}
-	_ = t.execOne(guardCommits, updateCounters, c.mark, c.head, c.pruned, c.events,
-		c.bytes, c.received, c.decided, c.state, c.policy, c.commits-1)
+	_ = t.ExecOne(guardCommits, updateCounters, c.mark, c.Head, c.Pruned, c.Events,
+		c.Bytes, c.Received, c.Decided, c.state, c.policy, c.commits-1)
 	t.batch.QueuedQueries = append(t.batch.QueuedQueries, queued...)
 	if t.isOpen {
-		_ = t.exec(`COMMIT`)
+		_ = t.Exec(`COMMIT`)
 	}
 	return t.lost(t.w.send(t.batch))
 }
@@ -212,10 +251,4 @@ func (t *tx) rollback() {
 // exchangeTimeout bounds an exchange with the server, which ends a statement after 5 s.
 func exchangeTimeout() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 10*time.Second)
-}
-
-// nextSeq assigns the next sequence number of the log.
-func (t *tx) nextSeq() int64 {
-	t.counters.head++
-	return t.counters.head
 }

@@ -41,7 +41,7 @@ func definitions(t *testing.T, b *testStore) []string {
 	rows, err := b.readers.query(t.Context(), `SELECT concat_ws(' ', table_name, column_name, data_type, collation_name, is_nullable, column_default)
 			FROM information_schema.columns WHERE table_schema = 'public'
 		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1`)
-	list, err := collect(rows, err, scanColumn[string])
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	return list
 }

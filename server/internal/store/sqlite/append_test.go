@@ -11,32 +11,45 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // enqueue queues ops behind a blocked writer, so that they share a transaction.
-func (b *testStore) enqueue(t *testing.T, ops ...*op) {
+func (b *testStore) enqueue(t testing.TB, ops ...*tables.Op) {
 	t.Helper()
 	for _, o := range ops {
-		o.done = make(chan struct{})
-		require.NoError(t, b.writer.enqueue(o))
+		require.NoError(t, b.Queue.Add(o))
 	}
 }
 
-func newAppendOp(d *store.EventDraft) *op {
-	return &op{essential: d.NewQuestion != nil, needsSavepoint: d.NewQuestion != nil, run: func(t *tx) error {
-		_, err := t.append(d, [16]byte{1}, false)
+// do runs an op.
+func (b *testStore) do(t testing.TB, run func(w *tables.Work) error) error {
+	return b.Write(t.Context(), tables.Plain, run)
+}
+
+func newAppendOp(d *store.EventDraft) *tables.Op {
+	o := &tables.Op{Kind: tables.OneRow, Run: func(w *tables.Work) error {
+		_, err := w.Append(d, [16]byte{1}, nil, false)
 		return err
 	}}
+	if d.NewQuestion != nil {
+		o.Kind = tables.Essential
+	}
+	return o
 }
+
+func doNothing(*tables.Work) error { return nil }
 
 func TestWriteQueue_RejectsWhenFull(t *testing.T) {
 	t.Parallel()
 	b, release := newBlockedStore(t)
-	for range queueLimit {
-		b.enqueue(t, &op{run: func(*tx) error { return nil }})
+	var err error
+	for err == nil {
+		err = b.Queue.Add(&tables.Op{Run: doNothing})
 	}
-	_, err := b.Append(context.Background(), conformance.NewDraft("app", "s", "Stop", ""))
+	require.ErrorIs(t, err, schema.ErrBusy)
+	_, err = b.Append(context.Background(), conformance.NewDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrBusy)
 	release()
 	require.NoError(t, b.Close())
@@ -46,27 +59,24 @@ func TestGroupCommit_IsolatesFailedWrite(t *testing.T) {
 	t.Parallel()
 	b, release := newBlockedStore(t)
 	broken := errors.New("broken")
-	half := &op{needsSavepoint: true, run: func(t *tx) error {
-		if _, err := t.append(conformance.NewQuestionDraft("half", time.Time{}), [16]byte{1}, false); err != nil {
+	half := &tables.Op{Run: func(w *tables.Work) error {
+		if _, err := w.Append(conformance.NewQuestionDraft("half", time.Time{}), [16]byte{1}, nil, false); err != nil {
 			return err
 		}
 		return broken
 	}}
-	twice := &op{run: func(t *tx) error { // a number that is taken already
-		t.counters.head--
-		_, err := t.append(conformance.NewDraft("app", "new name", "Stop", ""), [16]byte{1}, false)
+	twice := &tables.Op{Kind: tables.OneRow, Run: func(w *tables.Work) error { // a number that is taken already
+		w.Head--
+		_, err := w.Append(conformance.NewDraft("app", "new name", "Stop", ""), [16]byte{1}, nil, false)
 		return err
 	}}
 	one, two := newAppendOp(conformance.NewDraft("app", "one", "Stop", "")), newAppendOp(conformance.NewQuestionDraft("half", time.Time{}))
 	b.enqueue(t, one, half, twice, two)
 	release()
-	for _, o := range []*op{one, half, twice, two} {
-		<-o.done
-	}
-	require.NoError(t, one.err)
-	require.ErrorIs(t, half.err, broken)
-	require.ErrorContains(t, twice.err, "constraint")
-	require.NoError(t, two.err)
+	require.NoError(t, b.Queue.Wait(t.Context(), one))
+	require.ErrorIs(t, b.Queue.Wait(t.Context(), half), broken)
+	require.ErrorContains(t, b.Queue.Wait(t.Context(), twice), "constraint")
+	require.NoError(t, b.Queue.Wait(t.Context(), two))
 	require.Len(t, b.Published(), 3)
 	conformance.RequireDense(t, b.engine)
 	found, err := b.Find(context.Background(), store.Filter{Session: "half"})
@@ -86,12 +96,10 @@ func TestGroupCommit_StoresNothingOnFailure(t *testing.T) {
 	b.writer.commits = commitFunc(func(c store.Commit) { mu.Lock(); commits = append(commits, c); mu.Unlock() })
 	broken := errors.New("the disk is gone")
 	one, two := newAppendOp(conformance.NewDraft("app", "lost", "Stop", "")), newAppendOp(conformance.NewQuestionDraft("lost", time.Time{}))
-	b.enqueue(t, one, two, &op{run: func(*tx) error { return fatalError{broken} }})
+	b.enqueue(t, one, two, &tables.Op{Run: func(*tables.Work) error { return fatalError{broken} }})
 	release()
-	<-one.done
-	<-two.done
-	require.ErrorIs(t, one.err, broken)
-	require.ErrorIs(t, two.err, broken)
+	require.ErrorIs(t, b.Queue.Wait(t.Context(), one), broken)
+	require.ErrorIs(t, b.Queue.Wait(t.Context(), two), broken)
 	require.EqualValues(t, 2, b.MustAppend(t, conformance.NewDraft("app", "lost", "Stop", "")).ID, "the failed group used no numbers")
 	require.Len(t, b.Published(), 2)
 	require.EqualValues(t, 2, b.Head())

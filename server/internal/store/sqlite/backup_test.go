@@ -55,7 +55,8 @@ func TestBackup_IsConsistentUnderLoad(t *testing.T) {
 	require.Equal(t, b.Store.Identity().Public(), copied.Identity().Public())
 	conformance.RequireDense(t, copied)
 	var ok string
-	require.NoError(t, copied.readers.get(ctx, []any{&ok}, `PRAGMA integrity_check`))
+	_, err = copied.ReadOne(ctx, []any{&ok}, `PRAGMA integrity_check`)
+	require.NoError(t, err)
 	require.Equal(t, "ok", ok)
 	_, err = b.After(ctx, copied.Head(), 1)
 	require.NoError(t, err)

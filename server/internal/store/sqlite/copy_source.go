@@ -114,7 +114,7 @@ func (s *CopySource) readState(ctx context.Context, conn *sql.Conn, keyFile stri
 	if err != nil {
 		return err
 	}
-	s.state.Head, s.state.Pruned, s.state.Received, s.state.Events = c.head, c.pruned, c.received, c.events
+	s.state.Head, s.state.Pruned, s.state.Received, s.state.Events = c.Head, c.Pruned, c.Received, c.Events
 	end, err := readChain(ctx, conn)
 	s.state.ChainN, s.state.ChainHash = end.N, end.Hash
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *CopySource) readState(ctx context.Context, conn *sql.Conn, keyFile stri
 
 func (s *CopySource) readNames(ctx context.Context, conn *sql.Conn) error {
 	rows, err := conn.QueryContext(ctx, `SELECT id, kind, name FROM names`)
-	return eachRow(rows, err, func(rows *sql.Rows) error {
+	return eachRow(rows, err, func(rows tables.Rows) error {
 		var id int64
 		var key tables.Name
 		err := rows.Scan(&id, &key.Kind, &key.Text)
@@ -144,7 +144,7 @@ var notCopied = []string{
 
 func (s *CopySource) readColumns(ctx context.Context, conn *sql.Conn) error {
 	rows, err := conn.QueryContext(ctx, `SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'`)
-	err = eachRow(rows, err, func(rows *sql.Rows) error {
+	err = eachRow(rows, err, func(rows tables.Rows) error {
 		var table, column string
 		err := rows.Scan(&table, &column)
 		if !slices.Contains(notCopied, table) {
@@ -271,7 +271,7 @@ func (s *CopySource) each(ctx context.Context, query string, n int, row func(val
 		dest[i] = &cells[i]
 	}
 	values := make([]any, n)
-	return eachRow(rows, err, func(rows *sql.Rows) error {
+	return eachRow(rows, err, func(rows tables.Rows) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}

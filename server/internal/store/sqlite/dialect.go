@@ -11,17 +11,23 @@ import (
 )
 
 // The statements of package tables are PostgreSQL's. A comment /*! … */ has text for SQLite only, like a hint
-// to use an index. An array is a JSON array here, and names of events are numbers of the dictionary.
+// to use an index; between the comments /*[*/ and /*]*/ is text for PostgreSQL only. An array is a JSON array here,
+// and names of events are numbers of the dictionary.
 
 var (
-	spellings = strings.NewReplacer("greatest(", "max(", "least(", "min(", "strpos(", "instr(", "LIMIT ALL", "LIMIT -1", "::bigint", "", "::text", "", "/*!", "", "*/", "",
-		" ILIKE ", " LIKE ", ` COLLATE "C"`, "", ", 'escape')", " AS TEXT)", "encode(", "CAST(")
-	arrayMember = regexp.MustCompile(`(=|<>) (ANY|ALL)\((\$\d+)\)`)
+	spellings = strings.NewReplacer(
+		"/*!", "", "*/", "", "::bigint", "", "::text", "", "LIMIT ALL", "LIMIT -1",
+		"greatest(", "max(", "least(", "min(", "strpos(", "instr(",
+		" ILIKE ", " LIKE ", ` COLLATE "C"`, "", "encode(", "CAST(", ", 'escape')", " AS TEXT)",
+	)
+	postgresOnly = regexp.MustCompile(`(?s)/\*\[\*/.*?/\*\]\*/`)
+	arrayMember  = regexp.MustCompile(`(=|<>) (ANY|ALL)\((\$\d+)\)`)
 )
 
 // translate returns a statement in SQLite's SQL.
 func translate(query string) string {
-	return arrayMember.ReplaceAllStringFunc(spellings.Replace(query), func(match string) string {
+	query = spellings.Replace(postgresOnly.ReplaceAllString(query, ""))
+	return arrayMember.ReplaceAllStringFunc(query, func(match string) string {
 		parts := arrayMember.FindStringSubmatch(match)
 		if parts[1] == "<>" {
 			return "NOT IN (SELECT value FROM json_each(" + parts[3] + "))"

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"sync"
 
 	"github.com/hookback/hookback/server/internal/store"
@@ -72,43 +70,26 @@ func (d *dictionary) clear() {
 	clear(d.texts)
 }
 
-// ensureNameID returns the ID of a name and inserts a new name. The empty name has ID 0.
-func (t *tx) ensureNameID(k tables.NameKind, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	key := tables.Name{Kind: k, Text: text}
-	if id, ok := t.w.dictionary.id(key); ok {
-		return id, nil
-	}
-	var id int64
-	err := t.get([]any{&id}, queryNameID, k, text)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		id = t.counters.lastNameID + 1
-		if _, err := t.exec(`INSERT INTO names (kind, id, name) VALUES (?, ?, ?)`, k, id, text); err != nil {
-			return 0, err
+// ensureNameIDs returns the IDs of an event's names and inserts new names. The empty name has ID 0.
+func (t *tx) ensureNameIDs(e *store.Event) (ids [4]int64, err error) {
+	d := t.w.dictionary
+	for i, text := range [...]string{e.App, e.Session, e.Type, e.Tool} {
+		key := tables.Name{Kind: tables.NameKind(i + 1), Text: text}
+		id, ok := d.id(key)
+		if !ok && text != "" {
+			if id, err = d.number(context.Background(), &t.w.statements, key); err != nil {
+				return ids, err
+			}
+			if id < 0 {
+				id = t.counters.lastNameID + 1
+				if err := t.Exec(`INSERT INTO names (kind, id, name) VALUES ($1, $2, $3)`, key.Kind, id, text); err != nil {
+					return ids, err
+				}
+				t.counters.lastNameID = id
+			}
+			d.add(key, id)
 		}
-		t.counters.lastNameID = id
-	case err != nil:
-		return 0, err
-	}
-	t.w.dictionary.add(key, id)
-	return id, nil
-}
-
-// nameIDs are the IDs of an event's four names.
-type nameIDs struct{ app, session, typ, tool int64 }
-
-func (t *tx) ensureNameIDs(e *store.Event) (ids nameIDs, err error) {
-	for _, n := range []struct {
-		dest *int64
-		kind tables.NameKind
-		text string
-	}{{&ids.app, tables.AppName, e.App}, {&ids.session, tables.SessionName, e.Session}, {&ids.typ, tables.TypeName, e.Type}, {&ids.tool, tables.ToolName, e.Tool}} {
-		if *n.dest, err = t.ensureNameID(n.kind, n.text); err != nil {
-			return ids, err
-		}
+		ids[i] = id
 	}
 	return ids, nil
 }
@@ -122,27 +103,21 @@ func (d *dictionary) number(ctx context.Context, from *statements, n tables.Name
 		return id, nil
 	}
 	id := int64(-1)
-	err := from.getByKey(ctx, []any{&id}, queryNameID, n.Kind, n.Text)
-	return id, ignoreNoRows(err)
+	_, err := from.getByKey(ctx, []any{&id}, `SELECT id FROM names WHERE kind = $1 AND name = $2`, n.Kind, n.Text)
+	return id, err
 }
 
-const (
-	queryNameID   = `SELECT id FROM names WHERE kind = ? AND name = ?`
-	queryNameText = `SELECT name FROM names WHERE kind = ? AND id = ?`
-)
-
 // nameText returns the name with the given ID; empty if it was pruned.
-func (d *dictionary) nameText(ctx context.Context, from *statements, k tables.NameKind, id int64) (string, error) {
+func (d *dictionary) nameText(ctx context.Context, from *statements, k tables.NameKind, id int64) (text string, err error) {
 	if id == 0 {
 		return "", nil
 	}
 	if text, ok := d.text(id); ok {
 		return text, nil
 	}
-	var text string
-	err := from.getByKey(ctx, []any{&text}, queryNameText, k, id)
-	if err == nil {
+	found, err := from.getByKey(ctx, []any{&text}, `SELECT name FROM names WHERE kind = $1 AND id = $2`, k, id)
+	if found {
 		d.addText(id, text)
 	}
-	return text, ignoreNoRows(err) // pruned since the event was read
+	return text, err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -120,11 +121,7 @@ func TestDiskSpace_RefusesEverythingWithoutReserve(t *testing.T) {
 	t.Parallel()
 	log := new(messages)
 	b, ctx := newTestStore(t, log.config), t.Context()
-	full := &op{essential: true, run: func(t *tx) error {
-		_, err := t.exec("PRAGMA max_page_count = 1") // 1: the current size
-		return err
-	}}
-	require.NoError(t, b.writer.do(ctx, full))
+	require.NoError(t, b.do(t, func(w *tables.Work) error { return w.Exec("PRAGMA max_page_count = 1") })) // 1: the current size
 	q := conformance.NewQuestionDraft("s", time.Time{})
 	q.Payload = []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
 	for range 3 {
@@ -172,7 +169,7 @@ func TestDiskSpace_ReleasesReserveWhenFull(t *testing.T) {
 	ctx := context.Background()
 	require.EqualValues(t, 1<<20, fileSize(b.file+".ballast"))
 	q := b.MustAppend(t, conformance.NewQuestionDraft("s", time.Time{})).ID
-	require.NoError(t, b.writer.do(ctx, &op{run: func(*tx) error { limit("1"); return nil }})) // 1: the current size
+	require.NoError(t, b.do(t, func(*tables.Work) error { limit("1"); return nil })) // 1: the current size
 
 	var acked []schema.EventID
 	var err error
@@ -213,32 +210,30 @@ func TestDiskSpace_KeepsQuestionsOfGroup(t *testing.T) {
 	b, release := newBlockedStore(t)
 	full := true
 	plain, asks := newAppendOp(conformance.NewDraft("app", "s", "Stop", "")), newAppendOp(conformance.NewQuestionDraft("s", time.Time{}))
-	run := plain.run
-	plain.run = func(t *tx) error {
+	run := plain.Run
+	plain.Run = func(t *tables.Work) error {
 		if full {
 			full = false
-			if _, err := t.exec("PRAGMA max_page_count = 1"); err != nil {
+			if err := t.Exec("PRAGMA max_page_count = 1"); err != nil {
 				return err
 			}
-			_, err := t.exec(`CREATE TABLE filler AS SELECT zeroblob(100000) AS z`)
+			err := t.Exec(`CREATE TABLE filler AS SELECT zeroblob(100000) AS z`)
 			return errors.Join(err, run(t))
 		}
 		return run(t)
 	}
-	asks.run = func(inner func(*tx) error) func(*tx) error {
-		return func(t *tx) error {
-			if _, err := t.exec("PRAGMA max_page_count = 100000"); err != nil {
+	asks.Run = func(inner func(*tables.Work) error) func(*tables.Work) error {
+		return func(t *tables.Work) error {
+			if err := t.Exec("PRAGMA max_page_count = 100000"); err != nil {
 				return err
 			}
 			return inner(t)
 		}
-	}(asks.run)
+	}(asks.Run)
 	b.enqueue(t, plain, asks)
 	release()
-	<-plain.done
-	<-asks.done
-	require.ErrorIs(t, plain.err, schema.ErrFull)
-	require.NoError(t, asks.err)
+	require.ErrorIs(t, b.Queue.Wait(t.Context(), plain), schema.ErrFull)
+	require.NoError(t, b.Queue.Wait(t.Context(), asks))
 	require.Len(t, b.Published(), 2)
 	conformance.RequireDense(t, b.engine)
 }

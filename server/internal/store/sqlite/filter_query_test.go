@@ -10,33 +10,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
 // AppendMany appends n events without waiting for each, so the writer commits groups.
 func (b *testStore) AppendMany(t testing.TB, n int, make func(i int) *store.EventDraft) {
 	t.Helper()
-	pending := []*op{}
-	for i := range n {
-		d := make(i)
-		o := newAppendOp(d)
-		o.done = newDone()
-		require.NoError(t, b.writer.enqueue(o))
-		if pending = append(pending, o); len(pending) == groupLimit {
-			b.awaitOps(t, pending)
-			pending = pending[:0]
+	for from := 0; from < n; from += 512 {
+		var pending []*tables.Op
+		for i := from; i < min(n, from+512); i++ {
+			pending = append(pending, newAppendOp(make(i)))
 		}
-	}
-	b.awaitOps(t, pending)
-}
-
-func newDone() chan struct{} { return make(chan struct{}) }
-
-func (b *testStore) awaitOps(t testing.TB, ops []*op) {
-	t.Helper()
-	for _, o := range ops {
-		<-o.done
-		require.NoError(t, o.err)
+		b.enqueue(t, pending...)
+		for _, o := range pending {
+			require.NoError(t, b.Queue.Wait(context.Background(), o))
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -99,7 +100,7 @@ func TestHealth_EmptyCommitDoesNotEndAFault(t *testing.T) {
 	defer swapDescriptors(t, b.file+"-wal", b.file+"-wal", unix.O_RDONLY)()
 	_, err := b.Append(ctx, conformance.NewDraft("app", "s", "Stop", ""))
 	require.ErrorIs(t, err, schema.ErrStorage)
-	require.ErrorIs(t, b.writer.do(ctx, &op{run: func(*tx) error { return nil }}), schema.ErrStorage)
+	require.ErrorIs(t, b.do(t, doNothing), schema.ErrStorage)
 	stats, err := b.Stats(ctx)
 	require.NoError(t, err)
 	require.NotEmpty(t, stats.Fault)
@@ -146,12 +147,11 @@ func TestHealth_FailedFsyncEndsTheProcess(t *testing.T) {
 // forceCheckpoint commits a group after which a checkpoint is due, and waits for the checkpoint.
 func (b *testStore) forceCheckpoint(t *testing.T) {
 	t.Helper()
-	due := &op{run: func(t *tx) error {
-		t.w.walPages = checkpointPages
+	require.NoError(t, b.do(t, func(*tables.Work) error {
+		b.writer.walPages = checkpointPages
 		return nil
-	}}
-	require.NoError(t, b.writer.do(t.Context(), due))
-	_ = b.writer.do(t.Context(), &op{run: func(*tx) error { return nil }}) // runs after the checkpoint
+	}))
+	_ = b.do(t, doNothing) // runs after the checkpoint
 }
 
 // failSyncs makes fsync fail on the calling thread until the thread ends, which the writer has
@@ -203,7 +203,7 @@ func TestHealth_FailedFsyncOfCheckpointEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
 	acked := b.MustAppend(t, conformance.NewDraft("app", "s", "Stop", "")).ID
-	if err := b.writer.do(t.Context(), &op{run: func(*tx) error { return failSyncs() }}); err != nil {
+	if err := b.do(t, func(*tables.Work) error { return failSyncs() }); err != nil {
 		t.Skipf("this system does not allow seccomp: %v", err)
 	}
 	b.forceCheckpoint(t)

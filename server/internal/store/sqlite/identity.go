@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/hookback/hookback/server/internal/identity"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // openIdentity loads the hub's key. A new database gets one.
@@ -41,7 +42,7 @@ func (s *engine) openIdentity(ctx context.Context, w *writer) error {
 
 // setFirstKey stores the public key.
 func (s *engine) setFirstKey(w *writer) error {
-	err := w.runNow(func(t *tx) error { return t.SetKey(s.Key) })
+	err := w.runNow(func(t *tables.Work) error { return t.SetKey(s.Key) })
 	if err != nil {
 		return fmt.Errorf("store the hub's public key: %w", err)
 	}
@@ -60,8 +61,8 @@ func (s *engine) commitKey(ctx context.Context, w *writer) error {
 }
 
 // runNow commits one op before the writer's goroutine runs.
-func (w *writer) runNow(run func(t *tx) error) error {
-	o := &op{essential: true, needsSavepoint: true, run: run}
-	_, err := w.attempt([]*op{o}, nil)
-	return errors.Join(err, o.err)
+func (w *writer) runNow(run func(*tables.Work) error) error {
+	o := &tables.Op{Kind: tables.Essential, Run: run}
+	_, err := w.attempt([]*tables.Op{o}, nil)
+	return errors.Join(err, o.Err)
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,9 +39,9 @@ func (s *engine) changeKey(ctx context.Context, w *writer, public []byte) error 
 		return err
 	}
 	c.Old, c.New, c.PublicKey, c.Lost = schema.KeyID(public), next.ID(), sign.FormatPublicKey(next.Public()), old == nil
-	err = w.runNow(func(t *tx) error {
+	err = w.runNow(func(t *tables.Work) error {
 		s.Key = next // signs the audit log from here on
-		if err := t.recordKeyChange(c, old, next); err != nil {
+		if err := s.recordKeyChange(t, c, old, next); err != nil {
 			return err
 		}
 		if old == nil {
@@ -51,7 +50,7 @@ func (s *engine) changeKey(ctx context.Context, w *writer, public []byte) error 
 			}
 			return t.SetKey(next) // nothing encrypted is left
 		}
-		if err := t.signUndelivered(old, next); err != nil {
+		if err := signUndelivered(t, old, next); err != nil {
 			return err
 		}
 		return t.SetKey(old)
@@ -63,12 +62,12 @@ func (s *engine) changeKey(ctx context.Context, w *writer, public []byte) error 
 }
 
 // recordKeyChange stores the rotation, or removes all earlier ones, and writes the audit log.
-func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error {
+func (s *engine) recordKeyChange(t *tables.Work, c *store.KeyChange, old, next *identity.Key) error {
 	action := "key.replaced"
 	if c.Rotate {
 		action = "key.rotated"
 		payload, err := json.Marshal(sign.KeyRotation{
-			HubID: t.w.store.ID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(tables.Millis(t.now)),
+			HubID: s.ID, From: c.Old, PublicKey: sign.FormatPublicKey(next.Public()), At: schema.Millis(tables.Millis(t.Now)),
 		})
 		if err != nil {
 			return err
@@ -77,14 +76,14 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO key_rotations (n, envelope)
-			SELECT coalesce(max(n), 0) + 1, ? FROM key_rotations`, envelope); err != nil {
+		if err := t.Exec(`INSERT INTO key_rotations (n, envelope)
+			SELECT coalesce(max(n), 0) + 1, $1 FROM key_rotations`, envelope); err != nil {
 			return err
 		}
-		if _, err := t.exec(`DELETE FROM key_rotations WHERE n <= (SELECT max(n) FROM key_rotations) - ?`, sign.MaxRotations); err != nil {
+		if err := t.Exec(`DELETE FROM key_rotations WHERE n <= (SELECT max(n) FROM key_rotations) - $1`, sign.MaxRotations); err != nil {
 			return err
 		}
-	} else if _, err := t.exec(`DELETE FROM key_rotations`); err != nil {
+	} else if err := t.Exec(`DELETE FROM key_rotations`); err != nil {
 		return err
 	}
 	return t.AppendLedger(store.LedgerRecord{Action: action, Actor: tables.ByHub, Data: tables.KeyData{From: c.Old, To: c.New}})
@@ -92,11 +91,9 @@ func (t *tx) recordKeyChange(c *store.KeyChange, old, next *identity.Key) error 
 
 // signUndelivered replaces the signatures of answers that agents may still receive: agents that
 // follow the change no longer trust the old key.
-func (t *tx) signUndelivered(old, next *identity.Key) error {
+func signUndelivered(t *tables.Work, old, next *identity.Key) error {
 	signed := map[int64][]byte{}
-	rows, err := t.query(`SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.seq = d.seq
-		WHERE d.undelivered AND q.receipt IS NOT NULL`)
-	err = eachRow(rows, err, func(rows *sql.Rows) error {
+	err := t.Query(func(rows tables.Rows) error {
 		var seq int64
 		var receipt []byte
 		var e schema.Envelope
@@ -112,12 +109,12 @@ func (t *tx) signUndelivered(old, next *identity.Key) error {
 		envelope, err := json.Marshal(next.Sign(e.PayloadType, e.Payload))
 		signed[seq] = envelope
 		return err
-	})
+	}, `SELECT q.seq, q.receipt FROM deliveries d JOIN questions q ON q.seq = d.seq WHERE d.undelivered AND q.receipt IS NOT NULL`)
 	if err != nil {
 		return err
 	}
 	for seq, envelope := range signed {
-		if _, err := t.exec(`UPDATE questions SET receipt = ? WHERE seq = ?`, envelope, seq); err != nil {
+		if err := t.Exec(`UPDATE questions SET receipt = $1 WHERE seq = $2`, envelope, seq); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func (c *ledgerCheck) run(ctx context.Context, t *sql.Tx) error {
 
 func (c *ledgerCheck) readEntries(ctx context.Context, t *sql.Tx) error {
 	rows, err := t.QueryContext(ctx, querySignedLedger)
-	return eachRow(rows, err, func(rows *sql.Rows) error {
+	return eachRow(rows, err, func(rows tables.Rows) error {
 		var n int64
 		var hash string
 		var entry, head []byte

@@ -44,15 +44,10 @@ func (b *testStore) head(t *testing.T) (head sign.LedgerHead) {
 
 func (b *testStore) headNumbers(t *testing.T) (numbers []int64) {
 	t.Helper()
-	rows, err := b.readers.query(t.Context(), `SELECT n FROM ledger_heads ORDER BY n`)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, rows.Close()) }()
-	for rows.Next() {
-		var n int64
-		require.NoError(t, rows.Scan(&n))
-		numbers = append(numbers, n)
-	}
-	require.NoError(t, rows.Err())
+	require.NoError(t, b.Read(t.Context(), func(rows tables.Rows) error {
+		numbers = append(numbers, 0)
+		return rows.Scan(&numbers[len(numbers)-1])
+	}, `SELECT n FROM ledger_heads ORDER BY n`))
 	return numbers
 }
 

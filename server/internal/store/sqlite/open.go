@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,7 +125,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		dictionary: newDictionary(),
 		health:     newHealth(cfg.Clock, cfg.Log), log: cfg.Log,
 	}
-	s.Engine, s.State = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget)
+	s.Engine, s.State, s.Queue = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
@@ -215,25 +216,21 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 		return err
 	}
 	w.stored, w.counters = stored, stored
-	counters := &w.counters
-	if counters.chain, err = readChain(ctx, w.conn); err != nil {
+	if w.counters.Chain, err = readChain(ctx, w.conn); err != nil {
 		return err
 	}
-	if err := s.loadPending(ctx, w); err != nil {
+	if err := s.LoadPending(ctx, w.read(ctx)); err != nil {
 		return err
 	}
 	if err := s.Load(w.read(ctx), s.clock()); err != nil {
 		return err
 	}
-	if err := s.beginEpoch(ctx, w, counters.head); err != nil {
+	if err := s.beginEpoch(ctx, w, stored.Head); err != nil {
 		return err
 	}
-	s.State.Head.Store(counters.head)
-	s.State.Pruned.Store(counters.pruned)
-	s.State.Projected.Grow(counters.head, time.Now())
-	s.State.Indexed.Grow(tables.LastFullBlock(counters.head), time.Now())
-	s.State.Events.Store(counters.events)
-	s.State.Decided.Store(counters.decided)
+	s.Show(&stored.Counters)
+	s.State.Projected.Grow(stored.Head, time.Now())
+	s.State.Indexed.Grow(tables.LastFullBlock(stored.Head), time.Now())
 	return s.openIdentity(ctx, w)
 }
 
@@ -254,15 +251,15 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 			err = ignoreNoRows(conn.QueryRowContext(ctx, query, args...).Scan(into...))
 		}
 	}
-	get([]any{&c.head, &c.pruned, &c.events, &c.received, &c.lastNameID, &c.decided}, queryCounters)
+	get([]any{&c.Head, &c.Pruned, &c.Events, &c.Received, &c.lastNameID, &c.Decided}, queryCounters)
 	var lastEvent, lastChange, uncounted, decided int64
-	get([]any{&uncounted}, queryUncountedCount, c.head)
-	get([]any{&decided}, queryUncountedEnds, c.head)
-	get([]any{&lastEvent, &c.received}, queryLastEvent, c.head)
+	get([]any{&uncounted}, queryUncountedCount, c.Head)
+	get([]any{&decided}, queryUncountedEnds, c.Head)
+	get([]any{&lastEvent, &c.Received}, queryLastEvent, c.Head)
 	get([]any{&lastChange}, queryLastChange)
-	c.events += uncounted
-	c.decided += decided
-	c.head = max(c.head, lastEvent, lastChange)
+	c.Events += uncounted
+	c.Decided += decided
+	c.Head = max(c.Head, lastEvent, lastChange)
 	return c, err
 }
 
@@ -286,23 +283,6 @@ func (s *engine) beginEpoch(ctx context.Context, w *writer, head int64) error {
 		}
 	}
 	return s.LoadEpochs(w.read(ctx))
-}
-
-const queryPendingQuestions = `SELECT q.seq, coalesce(a.name, ''), coalesce(s.name, ''), q.deadline, q.held_until, q.next_at, q.lifeline,
-		coalesce(json_extract(CAST(q.status AS TEXT), '$.waiter'), ''), q.addressed, coalesce(q.same, ''), q.same_as, q.joined
-	FROM questions q INDEXED BY questions_by_inbox
-	LEFT JOIN names a ON a.kind = 1 AND a.id = q.app LEFT JOIN names s ON s.kind = 2 AND s.id = q.session
-	WHERE q.inbox = 'pending' ORDER BY q.seq`
-
-func (s *engine) loadPending(ctx context.Context, w *writer) error {
-	rows, err := w.conn.QueryContext(ctx, queryPendingQuestions)
-	stored, err := collect(rows, err, func(rows *sql.Rows, u *tables.PendingUpdate[string]) error {
-		q := &u.Row
-		return rows.Scan(&u.ID, &q.App, &q.Session, &q.Deadline, &q.HeldUntil, &q.TimerAt,
-			&q.Lifeline, &q.Waiter, &q.IsAddressed, &q.Same, &q.SameAs, &q.Joined)
-	})
-	s.State.Pending.Load(stored)
-	return err
 }
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }
@@ -352,7 +332,7 @@ func (s *engine) Close() error { return s.close() }
 func (s *engine) shutDown() error {
 	var errs []error
 	if s.writer != nil {
-		s.writer.stop()
+		s.Queue.Stop()
 	}
 	if f := s.health.current(); f != nil && f.kind == failedSync {
 		return errors.Join(s.files.closeWAL(), s.files.Close()) // closing the connections would write

@@ -118,10 +118,7 @@ func TestOpen_LeavesForeignFileUntouched(t *testing.T) {
 func TestOpen_RefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	require.NoError(t, b.writer.do(context.Background(), &op{run: func(t *tx) error {
-		_, err := t.exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
-		return err
-	}}))
+	b.execSQL(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
 	require.NoError(t, b.Close())
 	_, err := Open(context.Background(), b.cfg)
 	require.ErrorContains(t, err, "newer Hookback")
@@ -132,10 +129,7 @@ func TestOpen_RefusesNewerSchema(t *testing.T) {
 func TestOpen_RefusesTooOldSchema(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t)
-	require.NoError(t, b.writer.do(t.Context(), &op{run: func(t *tx) error {
-		_, err := t.exec(`UPDATE goose_db_version SET version_id = 58 WHERE version_id > 0`)
-		return err
-	}}))
+	b.execSQL(t, `UPDATE goose_db_version SET version_id = 58 WHERE version_id > 0`)
 	require.NoError(t, b.Close())
 	before, err := os.ReadFile(b.file)
 	require.NoError(t, err)

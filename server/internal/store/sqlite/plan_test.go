@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -77,11 +78,11 @@ type plannedQuery struct {
 
 func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 	list := []plannedQuery{
-		{"Append, by key", queryByKey, []any{"k"}, true},
-		{"LeaseDeliveries, next", queryNextDelivery, nil, true},
-		{"LeaseDeliveries, due", queryDueDeliveries, []any{1}, true},
+		{"Append, by key", tables.QueryByKey, []any{"k"}, true},
+		{"LeaseDeliveries, next", tables.QueryNextDelivery, nil, true},
+		{"LeaseDeliveries, due", tables.QueryDueDeliveries, []any{1}, true},
 		{"CheckLedger", querySignedLedger, nil, true},
-		{"Open, pending", queryPendingQuestions, nil, true},
+		{"Open, pending", tables.QueryPendingQuestions, nil, true},
 		{"Open, last change", queryLastChange, nil, true},
 		{"Open, last event", queryLastEvent, []any{1}, true},
 		{"Open, uncounted events", queryUncountedCount, []any{1}, true},

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -28,10 +29,10 @@ func TestPrune_RemovesBySize(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, done.Events, int64(400))
 	var size int64
-	require.NoError(t, b.writer.do(ctx, &op{run: func(tx *tx) (err error) {
-		size, err = tx.Size()
+	require.NoError(t, b.do(t, func(w *tables.Work) (err error) {
+		size, err = w.Size()
 		return err
-	}}))
+	}))
 	require.LessOrEqual(t, size, limit)
 	left, err := b.Find(ctx, store.Filter{Limit: 1000})
 	require.NoError(t, err)

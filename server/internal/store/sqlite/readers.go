@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // statements caches the prepared statements of a connection or of a pool of connections.
@@ -54,25 +56,30 @@ func (s *statements) prepare(ctx context.Context, query string) (_ *sql.Stmt, st
 	return stmt, func() {}, nil
 }
 
-func (s *statements) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+// start returns a statement with its arguments, and a function to call after its start.
+func (s *statements) start(ctx context.Context, query string, args []any) (*sql.Stmt, []any, func(), error) {
 	args, err := s.translateArgs(ctx, args)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	stmt, started, err := s.prepare(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer started()
-	return stmt.QueryContext(ctx, args...)
+	return stmt, args, started, err
 }
 
-func (s *statements) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	args, err := s.translateArgs(ctx, args)
+// query calls each for every row.
+func (s *statements) query(ctx context.Context, each func(tables.Rows) error, query string, args ...any) error {
+	stmt, args, started, err := s.start(ctx, query, args)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	stmt, started, err := s.prepare(ctx, query)
+	defer started()
+	rows, err := stmt.QueryContext(ctx, args...)
+	return eachRow(rows, err, each)
+}
+
+// exec returns the number of rows that a statement affected.
+func (s *statements) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	stmt, args, started, err := s.start(ctx, query, args)
 	if err != nil {
 		return 0, err
 	}
@@ -84,25 +91,22 @@ func (s *statements) exec(ctx context.Context, query string, args ...any) (int64
 	return r.RowsAffected()
 }
 
-// get reads one row. It returns sql.ErrNoRows if there is none.
-func (s *statements) get(ctx context.Context, into []any, query string, args ...any) error {
-	args, err := s.translateArgs(ctx, args)
+// get reads one row. found is false if there is none.
+func (s *statements) get(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
+	stmt, args, started, err := s.start(ctx, query, args)
 	if err != nil {
-		return err
-	}
-	stmt, started, err := s.prepare(ctx, query)
-	if err != nil {
-		return err
+		return false, err
 	}
 	defer started()
-	return stmt.QueryRowContext(ctx, args...).Scan(into...)
+	err = stmt.QueryRowContext(ctx, args...).Scan(into...)
+	return err == nil, ignoreNoRows(err)
 }
 
 // getByKey is get for a statement that reads by key, which can't be interrupted: a context that
 // can end costs two goroutines per statement, one in database/sql and one in the driver.
-func (s *statements) getByKey(ctx context.Context, into []any, query string, args ...any) error {
+func (s *statements) getByKey(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	return s.get(context.WithoutCancel(ctx), into, query, args...)
 }
@@ -113,10 +117,24 @@ func (s *statements) close() {
 	}
 }
 
-// ignoreNoRows drops the error of get if there was no row.
+// ignoreNoRows drops the error of a scan if there was no row.
 func ignoreNoRows(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	return err
+}
+
+// eachRow calls each for every row of a query, and closes rows.
+func eachRow(rows *sql.Rows, err error, each func(tables.Rows) error) error {
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -136,8 +136,8 @@ func benchmarkIndex(b *testing.B, s *testStore, n int) {
 func (b *testStore) usedBytes(t testing.TB) int64 {
 	t.Helper()
 	var pages, free int64
-	require.NoError(t, b.readers.get(context.Background(), []any{&pages}, `PRAGMA page_count`))
-	require.NoError(t, b.readers.get(context.Background(), []any{&free}, `PRAGMA freelist_count`))
+	require.NoError(t, b.readRow(context.Background(), []any{&pages}, `PRAGMA page_count`))
+	require.NoError(t, b.readRow(context.Background(), []any{&free}, `PRAGMA freelist_count`))
 	return (pages - free) * 4096
 }
 

@@ -24,7 +24,7 @@ func buildIndex(t testing.TB, s *engine) {
 // countBlocks returns the number of blocks in the index.
 func (b *testStore) countBlocks(t testing.TB) (n int) {
 	t.Helper()
-	require.NoError(t, b.readers.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_blocks WHERE made <> ''`))
+	require.NoError(t, b.readRow(context.Background(), []any{&n}, `SELECT count(*) FROM search_blocks WHERE made <> ''`))
 	return n
 }
 

@@ -19,18 +19,17 @@ func (m *segmentNames) clear() {
 // recordNames records in the zone map that the event seq has the names.
 // An index per column would do the same as the name segments at three times the cost: it
 // dirties a page per value and commit, the zone map a row per value and segment.
-func (t *tx) recordNames(seq int64, ids nameIDs) error {
+func (t *tx) recordNames(seq int64, ids [4]int64) error {
 	names := &t.w.segmentNames
 	if segment := seq >> tables.NameSegmentBits; segment != names.segment {
 		names.clear()
 		names.segment = segment
 	}
-	for i, id := range [...]int64{ids.app, ids.session, ids.typ, ids.tool} {
+	for i, id := range ids {
 		if id == 0 || names.names[id] {
 			continue
 		}
-		_, err := t.exec(`INSERT INTO zones (kind, name, zone) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, i+1, id, names.segment)
-		if err != nil {
+		if err := t.Exec(`INSERT INTO zones (kind, name, zone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, i+1, id, names.segment); err != nil {
 			return err
 		}
 		names.names[id] = true

@@ -15,7 +15,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.writer.probe()
 	out := store.Stats{
 		DatabaseBytes: fileSize(s.file), JournalBytes: fileSize(s.file + "-wal"),
-		Pending: s.State.Pending.Len(), Events: s.State.Events.Load(), Queued: len(s.writer.queue), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
+		Pending: s.State.Pending.Len(), Events: s.State.Events.Load(), Queued: s.Queue.Len(), DiskLow: s.diskSpace.low.Load(), LeftBytes: s.diskSpace.left.Load(),
 		RefusedFull: s.diskSpace.refused.Load(), RefusedFault: s.health.refused.Load(),
 	}
 	now := time.Now()
@@ -26,5 +26,6 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	if d, err := s.diskSpace.disk.Measure(s.diskSpace.dir); err == nil {
 		out.FreeBytes = d.Free
 	}
-	return out, s.readers.get(ctx, []any{&out.Undelivered}, queryCountUndelivered)
+	_, err := s.readers.get(ctx, []any{&out.Undelivered}, queryCountUndelivered)
+	return out, err
 }

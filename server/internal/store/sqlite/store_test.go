@@ -92,6 +92,11 @@ func (b *testStore) openDatabase(clock func() time.Time) (_ store.Store, err err
 	return b.engine, err
 }
 
+func (b *testStore) readRow(ctx context.Context, into []any, query string) error {
+	_, err := b.ReadOne(ctx, into, query)
+	return err
+}
+
 // newBlockedStore returns a store whose writer blocks in its first publication.
 func newBlockedStore(t *testing.T) (b *testStore, release func()) {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/server/internal/filter"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/grams"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -114,7 +115,7 @@ func TestTrigramIndex_FollowsRetention(t *testing.T) {
 
 func (b *testStore) countTrigramRows(t testing.TB) (n int) {
 	t.Helper()
-	require.NoError(t, b.readers.get(context.Background(), []any{&n}, `SELECT count(*) FROM search_grams`))
+	require.NoError(t, b.readRow(context.Background(), []any{&n}, `SELECT count(*) FROM search_grams`))
 	return n
 }
 
@@ -151,7 +152,7 @@ func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 	require.NoError(t, b.MarkStale(t.Context()))
 	buildIndex(t, b.engine)
 	var made string
-	require.NoError(t, b.readers.get(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
+	require.NoError(t, b.readRow(t.Context(), []any{&made}, `SELECT min(made) FROM search_blocks`))
 	require.Equal(t, filter.IndexVersion, made)
 	all, _ = b.SearchAll(t, store.Search{Filter: conformance.MustParse(t, "command:*test*")})
 	require.Len(t, all, 2*grams.BlockSize)
@@ -159,10 +160,7 @@ func TestTrigramIndex_RebuildsOtherVersion(t *testing.T) {
 
 func (b *testStore) execSQL(t testing.TB, query string) {
 	t.Helper()
-	require.NoError(t, b.writer.do(context.Background(), &op{run: func(tx *tx) error {
-		_, err := tx.exec(query)
-		return err
-	}}))
+	require.NoError(t, b.do(t, func(w *tables.Work) error { return w.Exec(query) }))
 }
 
 // The indexer follows the log, and resumes after a restart.
@@ -176,7 +174,7 @@ func TestIndexer_FollowsLog(t *testing.T) {
 	indexed := func(n int) func() bool {
 		return func() bool {
 			var have int
-			err := b.readers.get(context.Background(), []any{&have}, `SELECT count(*) FROM search_blocks`)
+			err := b.readRow(context.Background(), []any{&have}, `SELECT count(*) FROM search_blocks`)
 			return err == nil && have == n
 		}
 	}

@@ -4,21 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
+	"strings"
 
+	"github.com/google/uuid"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
-// tx is the transaction of one group commit.
+// tx is the transaction of one group commit. It implements tables.Tx.
 type tx struct {
-	*tables.Work
-	tables.Names
+	work     *tables.Work
 	w        *writer
 	counters counters
-	now      time.Time // the same for all ops of the group
 }
 
 // fatalError means that the transaction may be lost: the whole group fails.
@@ -26,10 +27,10 @@ type fatalError struct{ error }
 
 func (f fatalError) Unwrap() error { return f.error }
 
-func (t *tx) runAll(group []*op) error {
+func (t *tx) runAll(group []*tables.Op) error {
 	for _, o := range group {
-		o.err = t.runOne(o)
-		if f := (fatalError{}); errors.As(o.err, &f) {
+		o.Err = t.runOne(o)
+		if f := (fatalError{}); errors.As(o.Err, &f) {
 			return f.error
 		}
 	}
@@ -37,32 +38,32 @@ func (t *tx) runAll(group []*op) error {
 }
 
 // runOne runs one op. If it fails, only its own effects are undone.
-func (t *tx) runOne(o *op) error {
-	before, mark := t.counters, t.Mark()
-	if !o.needsSavepoint {
-		err := t.classifyError(o.run(t))
+func (t *tx) runOne(o *tables.Op) error {
+	before, mark := t.counters, t.work.Mark()
+	if o.Kind&tables.OneRow != 0 {
+		err := t.classifyError(o.Run(t.work))
 		if err != nil {
 			before.lastNameID = t.counters.lastNameID // names that it inserted stay
 			t.counters = before
-			t.Undo(mark)
+			t.work.Undo(mark)
 		}
 		return err
 	}
-	if _, err := t.exec("SAVEPOINT op"); err != nil {
+	if err := t.Exec("SAVEPOINT op"); err != nil {
 		return fatalError{err}
 	}
-	err := t.classifyError(o.run(t))
+	err := t.classifyError(o.Run(t.work))
 	if err != nil {
-		if _, undo := t.exec("ROLLBACK TO op"); undo != nil {
+		if undo := t.Exec("ROLLBACK TO op"); undo != nil {
 			return fatalError{err}
 		}
 		if t.counters != before { // it may have inserted names and segment names
-			t.clearCaches()
+			t.ForgetNames()
 		}
 		t.counters = before
-		t.Undo(mark)
+		t.work.Undo(mark)
 	}
-	if _, release := t.exec("RELEASE op"); release != nil {
+	if release := t.Exec("RELEASE op"); release != nil {
 		return fatalError{release}
 	}
 	return err
@@ -82,12 +83,6 @@ func (t *tx) classifyError(err error) error {
 	}
 }
 
-// clearCaches drops cached names that a rollback or a removal may have invalidated.
-func (t *tx) clearCaches() {
-	t.w.dictionary.clear()
-	t.w.segmentNames.clear()
-}
-
 // counterInterval is the number of log rows after which the table streams is written again.
 // readCounters reads at most this many rows.
 const counterInterval = 1024
@@ -98,44 +93,118 @@ const counterInterval = 1024
 // can't be counted has to be written.
 func (t *tx) mustWriteCounters() bool {
 	now, stored := &t.counters, &t.w.stored
-	return now.pruned != stored.pruned || now.deleted != stored.deleted ||
-		now.lastNameID != stored.lastNameID || now.head-stored.head >= counterInterval
+	return now.Pruned != stored.Pruned || now.Deleted != stored.Deleted ||
+		now.lastNameID != stored.lastNameID || now.Head-stored.Head >= counterInterval
 }
 
 func (t *tx) writeCounters() error {
-	_, err := t.exec(`UPDATE streams SET head = ?, pruned = ?, events = ?, received = ?, name = ?, decided = ?`,
-		t.counters.head, t.counters.pruned, t.counters.events, t.counters.received, t.counters.lastNameID, t.counters.decided)
-	return err
+	c := &t.counters
+	return t.Exec(`UPDATE streams SET head = $1, pruned = $2, events = $3, received = $4, name = $5, decided = $6`,
+		c.Head, c.Pruned, c.Events, c.Received, c.lastNameID, c.Decided)
 }
 
 // writePage changes a page and restores it, so that the commit reaches the disk although its
 // ops may have changed nothing.
 func (t *tx) writePage() error {
-	_, err := t.exec(`UPDATE streams SET head = head + 1`)
+	err := t.Exec(`UPDATE streams SET head = head + 1`)
 	if err == nil {
-		_, err = t.exec(`UPDATE streams SET head = head - 1`)
+		err = t.Exec(`UPDATE streams SET head = head - 1`)
 	}
 	return err
-}
-
-// nextSeq assigns the next sequence number of the log.
-func (t *tx) nextSeq() int64 {
-	t.counters.head++
-	return t.counters.head
 }
 
 // The writer's statements have no deadline: a canceled statement would leave the
 // transaction open, where a later commit could include it.
 
-func (t *tx) exec(query string, args ...any) (int64, error) {
+func (t *tx) Exec(query string, args ...any) error {
+	_, err := t.ExecCount(query, args...)
+	return err
+}
+
+func (t *tx) ExecCount(query string, args ...any) (int64, error) {
 	return t.w.statements.exec(context.Background(), query, args...)
 }
 
-func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
-	return t.w.statements.query(context.Background(), query, args...)
+// ExecOne implements tables.Tx. SQLite counts the rows, so it need not return one.
+func (t *tx) ExecOne(guard tables.Guard, query string, args ...any) error {
+	plain, _ := strings.CutSuffix(query, " RETURNING 1")
+	n, err := t.ExecCount(plain, args...)
+	if err == nil && n == 0 {
+		return tables.GuardError(guard)
+	}
+	return err
 }
 
-// get reads one row. It returns sql.ErrNoRows if there is none.
-func (t *tx) get(into []any, query string, args ...any) error {
+func (t *tx) Get(into []any, query string, args ...any) (bool, error) {
 	return t.w.statements.get(context.Background(), into, query, args...)
+}
+
+func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) error {
+	return t.w.statements.query(context.Background(), each, query, args...)
+}
+
+func (t *tx) NameColumn(number *int64, _ *string) any { return number }
+
+func (t *tx) NameText(ctx context.Context, kind tables.NameKind, number int64, _ string) (string, error) {
+	return t.w.dictionary.nameText(ctx, &t.w.statements, kind, number)
+}
+
+func (t *tx) EventByKey(key []byte) (seq int64, found bool, err error) {
+	found, err = t.Get([]any{&seq}, tables.QueryByKey, key)
+	return seq, found, err
+}
+
+func (t *tx) InsertEvent(e *store.Event, uid uuid.UUID, key []byte) error {
+	ids, err := t.ensureNameIDs(e)
+	if err == nil {
+		err = t.Exec(`INSERT INTO events (seq, uid, received_at, timestamp, app, session, type, tool, asks, key, envelope, payload)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			int64(e.ID), uid[:], t.counters.Received, e.Timestamp, ids[0], ids[1], ids[2], ids[3],
+			e.Question != nil, tables.Nullable(key), tables.NonNil(e.Envelope), tables.NonNil(e.Payload))
+	}
+	if err == nil {
+		err = t.recordNames(int64(e.ID), ids)
+	}
+	return err
+}
+
+// InsertChange implements tables.Tx. Each change names the one before it. The question's row, which still names that
+// one, is written once, with its update.
+func (t *tx) InsertChange(seq int64, id schema.EventID, ends bool, status []byte) error {
+	return t.Exec(`INSERT INTO changes (seq, question, previous, ends, status)
+		SELECT $1, seq, last_change, $2, $3 FROM questions WHERE seq = $4`, seq, ends, status, id)
+}
+
+// DeleteChanges implements tables.Tx. It follows the changes of a question from the newest to the oldest,
+// because an index for that would cost a page with every change.
+func (t *tx) DeleteChanges(questions []int64) (n, last int64, err error) {
+	for _, question := range questions {
+		var seq int64
+		if _, err := t.Get([]any{&seq}, `SELECT last_change FROM questions WHERE seq = $1`, question); err != nil {
+			return 0, 0, err
+		}
+		for last = max(last, seq); seq > 0; n++ {
+			change := seq
+			found, err := t.Get([]any{&seq}, `DELETE FROM changes WHERE seq = $1 RETURNING previous`, change)
+			if err == nil && !found {
+				err = sql.ErrNoRows
+			}
+			if err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	return n, last, nil
+}
+
+// Size implements tables.Tx. It does not count free pages.
+func (t *tx) Size() (size int64, err error) {
+	_, err = t.Get([]any{&size}, `SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`)
+	return size, err
+}
+
+// ForgetNames drops cached names that a rollback or a removal may have invalidated.
+func (t *tx) ForgetNames() {
+	t.w.dictionary.clear()
+	t.w.segmentNames.clear()
 }

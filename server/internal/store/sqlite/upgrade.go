@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // changedColumns are the columns whose values an upgrade computes, by table.
@@ -39,7 +41,7 @@ func upgradeTables(ctx context.Context, t *sql.Tx, schema string) error {
 	for _, kind := range []string{"table", "index"} {
 		rows, err := t.QueryContext(ctx, `SELECT name FROM sqlite_master
 			WHERE type = ? AND sql IS NOT NULL AND name <> 'goose_db_version' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'`, kind)
-		if names[kind], err = collect(rows, err, scanColumn[string]); err != nil {
+		if names[kind], err = scanTexts(rows, err); err != nil {
 			return err
 		}
 	}
@@ -93,7 +95,7 @@ func upgradeTable(ctx context.Context, t *sql.Tx, name string) error {
 func copyStatement(ctx context.Context, t *sql.Tx, name string) (string, error) {
 	rows, err := t.QueryContext(ctx, `SELECT n.name FROM pragma_table_info(?1) n
 		LEFT JOIN pragma_table_info('old_' || ?1) o ON o.name = n.name WHERE o.name IS NOT NULL OR n.dflt_value IS NULL`, name)
-	columns, err := collect(rows, err, scanColumn[string])
+	columns, err := scanTexts(rows, err)
 	if err != nil {
 		return "", err
 	}
@@ -122,4 +124,13 @@ func moveRows(ctx context.Context, t *sql.Tx, name, query string) error {
 			}
 		}
 	}
+}
+
+// scanTexts returns the first column of a query.
+func scanTexts(rows *sql.Rows, err error) (texts []string, _ error) {
+	err = eachRow(rows, err, func(rows tables.Rows) error {
+		texts = append(texts, "")
+		return rows.Scan(&texts[len(texts)-1])
+	})
+	return texts, err
 }

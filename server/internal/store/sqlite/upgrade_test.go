@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
@@ -62,7 +63,7 @@ func columnsOf(t *testing.T, db *sql.DB) map[string][]string {
 	t.Helper()
 	columns := map[string][]string{}
 	rows, err := db.QueryContext(t.Context(), `SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'`)
-	require.NoError(t, eachRow(rows, err, func(rows *sql.Rows) error {
+	require.NoError(t, eachRow(rows, err, func(rows tables.Rows) error {
 		var table, column string
 		err := rows.Scan(&table, &column)
 		columns[table] = append(columns[table], column)
@@ -76,7 +77,7 @@ func contents(t *testing.T, db *sql.DB, query string, columns int) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
 	var lines []string
-	require.NoError(t, eachRow(rows, err, func(rows *sql.Rows) error {
+	require.NoError(t, eachRow(rows, err, func(rows tables.Rows) error {
 		values, into := make([]any, columns), make([]any, columns)
 		for i := range values {
 			into[i] = &values[i]

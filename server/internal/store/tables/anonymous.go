@@ -22,7 +22,7 @@ func (w *Work) removeAnonymous() (removed store.AnonymousRemoval, err error) {
 	rules, err := collectIn(w, column[int64], `SELECT id FROM rules WHERE revoked_at = 0 AND created_by = $1 ORDER BY id`, store.LocalName)
 	for _, id := range rules {
 		if err == nil {
-			err = w.revokeRule(id, ByHub, Millis(w.Now()))
+			err = w.revokeRule(id, ByHub, Millis(w.Now))
 		}
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/hookback/hookback/schema"
@@ -9,46 +10,46 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// InsertQuestion stores the question of the new event e. The caller publishes the event, and then calls join,
-// which adds the question to its group of duplicates.
-func (w *Work) InsertQuestion(e *store.Event, q *store.NewQuestion) (join func() error, err error) {
-	leader, err := w.groupLeader(e, q)
+// insertQuestion stores the question of the new event e. The caller publishes the event, and then joins the
+// question to the group of the leader.
+func (w *Work) insertQuestion(e *store.Event, q *store.NewQuestion) (leader *groupRow, err error) {
+	leader, err = w.groupLeader(e, q)
 	if err != nil {
 		return nil, err
 	}
 	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, Everyone)
-	owner, machine := w.PlaceOf(q.URL)
+	place := w.t.placeOf(q.URL)
 	err = w.Exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
 			body_hash, ask_hash, secret_hash, has_nonce, addressed, owner, machine)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
 			$26, $27, $28, $29, $30)`,
 		e.ID, Name{AppName, e.App}, Name{SessionName, e.Session}, Name{TypeName, e.Type}, Name{ToolName, e.Tool},
-		e.Question, e.Status, schema.Pending, Millis(w.Now()),
+		e.Question, e.Status, schema.Pending, Millis(w.Now),
 		Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
 		Nullable(q.RequesterProcess), q.Text, Nullable(q.Call), q.Lifeline,
 		Millis(q.Timers.Remind), Millis(q.Timers.Escalate), Millis(q.Timers.Next()),
 		Nullable(q.DuplicateKey), q.Requester, Nullable(q.SharedListener),
 		Nullable(q.BodyHash), Nullable(q.AskHash), Nullable(q.SecretHash),
-		q.HasNonce, isAddressed, owner, machine)
+		q.HasNonce, isAddressed, place.Owner, place.Machine)
 	if err == nil {
-		err = w.InsertAppeal(e, q.Appeal)
+		err = w.insertAppeal(e, q.Appeal)
 	}
 	if err != nil {
 		return nil, err
 	}
-	waiter, err := WaiterOf(e.Status)
+	waiter, err := waiterOf(e.Status)
 	if err != nil {
 		return nil, err
 	}
-	w.pending = append(w.pending, PendingUpdate[string]{ID: e.ID, Row: PendingQuestion[string]{
+	w.pending = append(w.pending, PendingUpdate{ID: e.ID, Row: PendingQuestion{
 		App: e.App, Session: e.Session, Deadline: Millis(q.Deadline), TimerAt: Millis(q.Timers.Next()),
 		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
 	}})
 	if isAddressed {
 		err = w.insertAwaiting(e.ID, e.App, q.Awaiting)
 	}
-	return func() error { return w.joinGroup(e.ID, leader) }, err
+	return leader, err
 }
 
 // The sample listener of protocol version 1 gives an answer to the newest question of its
@@ -86,15 +87,28 @@ func (w *Work) Supersede(id schema.EventID, q *store.NewQuestion) error {
 		if err != nil {
 			return err
 		}
-		if err := w.Apply(change); err != nil {
+		if err := w.apply(change); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Apply writes the change of a question, with those of its duplicates.
-func (w *Work) Apply(c *store.Change) error {
+func (t *Tables) Apply(ctx context.Context, c store.Change) error {
+	err := t.Write(ctx, Essential, func(w *Work) error {
+		if err := t.RequireCurrent(c.Authority); err != nil {
+			return err
+		}
+		return w.apply(&c)
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return t.explainConflict(ctx, c.Event.ID)
+	}
+	return err
+}
+
+// apply writes the change of a question, with those of its duplicates.
+func (w *Work) apply(c *store.Change) error {
 	before, _ := w.PendingQuestion(c.Event.ID)
 	if err := w.applyOne(c); err != nil {
 		return err
@@ -107,7 +121,7 @@ func (w *Work) Apply(c *store.Change) error {
 	switch {
 	case c.Ends:
 		return w.leaveGroup(c.Event.ID, before.Same, before.SameAs)
-	case IsGrouped(c.Status):
+	case isGrouped(c.Status):
 		return w.replaceLostLeader(c.Event.ID)
 	default:
 		return nil
@@ -121,13 +135,14 @@ func (w *Work) applyOne(c *store.Change) error {
 		return store.ErrConflict
 	}
 	if c.Approves {
-		if err := w.RequireNotFrozen(c.Event.App, c.Event.Session); err != nil {
+		if err := w.requireNotFrozen(c.Event.App, c.Event.Session); err != nil {
 			return err
 		}
 	}
 	pending, isPending := w.PendingQuestion(id)
 	settles := c.Ends || isPending && c.State != schema.Pending
-	seq, err := w.InsertChange(id, c.Ends, c.Status)
+	seq := w.nextSeq()
+	err := w.InsertChange(seq, id, c.Ends, c.Status)
 	if err != nil {
 		return err
 	}
@@ -141,36 +156,36 @@ func (w *Work) applyOne(c *store.Change) error {
 		}
 	}
 	if c.Rule != 0 {
-		if err := w.RecordRuleUse(c.Rule); err != nil {
+		if err := w.recordRuleUse(c.Rule); err != nil {
 			return err
 		}
 	}
 	if c.Delivery != nil {
-		err = w.UpsertDelivery(id, c.Delivery)
+		err = w.upsertDelivery(id, c.Delivery)
 	}
 	if err == nil {
 		err = w.AppendLedger(c.Ledger...)
 	}
 	if err == nil {
-		err = w.EndAppeal(c.Event, c.Grant)
+		err = w.endAppeal(c.Event, c.Grant)
 	}
 	if err != nil {
 		return err
 	}
-	row := ChangeLogRow(seq, c.Event, c.Status, c.Ends)
+	row := changeLogRow(seq, c.Event, c.Status, c.Ends)
 	row.Kinds = c.Kinds()
-	w.Publish(row)
+	w.publish(row)
 	return nil
 }
 
 // updateQuestion writes the row of a question once, guarded by its version. The columns of indexes are assigned
 // only if it settles: SQLite would rewrite their entries even if the values are the same.
 func (w *Work) updateQuestion(c *store.Change, settles bool) error {
-	args := append([]any{c.Status, Nullable(c.Answer), Nullable(c.Receipt), Nullable(c.Proofs), Millis(w.Now())}, ChangedColumns(c)...)
+	args := append([]any{c.Status, Nullable(c.Answer), Nullable(c.Receipt), Nullable(c.Proofs), Millis(w.Now)}, changedColumns(c)...)
 	args = append(args, c.Event.ID, c.Version)
 	var ended string
 	if settles {
-		listed, err := InboxStatus(c)
+		listed, err := inboxStatus(c)
 		if err != nil {
 			return err
 		}
@@ -188,7 +203,7 @@ const guardVersion Guard = "version"
 
 // updatePending updates the copy of a pending question: its awaiting rows, and the
 // facts in memory.
-func (w *Work) updatePending(c *store.Change, row PendingQuestion[string], settles bool) error {
+func (w *Work) updatePending(c *store.Change, row PendingQuestion, settles bool) error {
 	id := c.Event.ID
 	if row.IsAddressed && (settles || c.Awaiting != nil) {
 		if err := w.Exec(`DELETE FROM awaiting WHERE seq = $1`, id); err != nil {
@@ -196,25 +211,25 @@ func (w *Work) updatePending(c *store.Change, row PendingQuestion[string], settl
 		}
 	}
 	if settles {
-		listed, err := InboxStatus(c)
+		listed, err := inboxStatus(c)
 		if err == nil && listed == inbox.HitlDecided {
-			w.Count(Delta{Decided: 1})
+			w.Decided++
 		}
-		w.pending = append(w.pending, PendingUpdate[string]{ID: id, Ended: true})
+		w.pending = append(w.pending, PendingUpdate{ID: id, Ended: true})
 		return err
 	}
-	if err := row.Update(c); err != nil {
+	if err := row.update(c); err != nil {
 		return err
 	}
-	w.pending = append(w.pending, PendingUpdate[string]{ID: id, Row: row})
+	w.pending = append(w.pending, PendingUpdate{ID: id, Row: row})
 	if c.Awaiting != nil && row.IsAddressed {
 		return w.insertAwaiting(id, row.App, c.Awaiting)
 	}
 	return nil
 }
 
-// ExplainConflict returns the error of a change that failed a guard.
-func (t *Tables) ExplainConflict(ctx context.Context, id schema.EventID) error {
+// explainConflict returns the error of a change that failed a guard.
+func (t *Tables) explainConflict(ctx context.Context, id schema.EventID) error {
 	var one int64
 	found, err := t.ReadOne(ctx, []any{&one}, `SELECT 1 FROM questions WHERE seq = $1`, id)
 	switch {

@@ -12,14 +12,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// IsGrouped reports whether a status may belong to a member of a group. It is a cheap test
+// isGrouped reports whether a status may belong to a member of a group. It is a cheap test
 // before a query.
-func IsGrouped(status []byte) bool {
+func isGrouped(status []byte) bool {
 	return bytes.Contains(status, []byte(`"waiters":`)) || bytes.Contains(status, []byte(`"sameAs":`))
 }
 
-// InboxStatus returns the status in the inbox of a question that c settles.
-func InboxStatus(c *store.Change) (inbox.HitlStatus, error) {
+// inboxStatus returns the status in the inbox of a question that c settles.
+func inboxStatus(c *store.Change) (inbox.HitlStatus, error) {
 	st := schema.Status{Status: c.State}
 	if c.State == schema.Failed { // only its outcome shows whether people decided it
 		var outcome struct {
@@ -33,9 +33,9 @@ func InboxStatus(c *store.Change) (inbox.HitlStatus, error) {
 	return inbox.StatusOf(&st), nil
 }
 
-// ChangeLogRow returns the log row of a change. A resolution carries the whole event,
+// changeLogRow returns the log row of a change. A resolution carries the whole event,
 // because version 1 pages expect the event again.
-func ChangeLogRow(seq int64, e *store.Event, status []byte, ends bool) store.LogRow {
+func changeLogRow(seq int64, e *store.Event, status []byte, ends bool) store.LogRow {
 	row := store.LogRow{Seq: seq, Event: &store.Event{ID: e.ID, Status: status}, Change: true, Ends: ends}
 	if ends {
 		full := *e
@@ -45,8 +45,8 @@ func ChangeLogRow(seq int64, e *store.Event, status []byte, ends bool) store.Log
 	return row
 }
 
-// HashKey returns the 16 bytes of an idempotency key's hash that the index stores.
-func HashKey(key string) []byte {
+// hashKey returns the 16 bytes of an idempotency key's hash that the index stores.
+func hashKey(key string) []byte {
 	if key == "" {
 		return nil
 	}
@@ -59,27 +59,27 @@ func HashKey(key string) []byte {
 // accepted as is.
 const maxClockBackstep = time.Hour
 
-// CallbackRetryWindow is the minimum time for retries at a new callback address.
-const CallbackRetryWindow = time.Minute
+// callbackRetryWindow is the minimum time for retries at a new callback address.
+const callbackRetryWindow = time.Minute
 
 // Everyone is the recipient of a question that any approver may answer.
 const Everyone = ""
 
-// IsTestApp reports whether an application is the one of test requests.
-func IsTestApp(name string) bool { return name == schema.TestApp }
+// isTestApp reports whether an application is the one of test requests.
+func isTestApp(name string) bool { return name == schema.TestApp }
 
-// ReceivedAt returns the Unix milliseconds at which an event counts as received. last is the time of
+// receivedAt returns the Unix milliseconds at which an event counts as received. last is the time of
 // its predecessor.
-func ReceivedAt(at time.Time, last int64) int64 {
+func receivedAt(at time.Time, last int64) int64 {
 	if ms := at.UnixMilli(); ms >= last || last-ms >= maxClockBackstep.Milliseconds() {
 		return ms
 	}
 	return last
 }
 
-// ChangedColumns returns the columns deadline, held, held_until, remind_at, escalate_at, next_at and
+// changedColumns returns the columns deadline, held, held_until, remind_at, escalate_at, next_at and
 // addressed of a question after a change. A value that the change keeps is nil.
-func ChangedColumns(c *store.Change) []any {
+func changedColumns(c *store.Change) []any {
 	columns := make([]any, 7)
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		columns[0] = Millis(c.Deadline)

@@ -59,7 +59,7 @@ func (t *Tables) AddChannel(ctx context.Context, c *store.Channel, limit int) er
 		if _, err := w.Get([]any{&c.ID}, `UPDATE notifier SET channel = channel + 1 RETURNING channel`); err != nil {
 			return err
 		}
-		c.CreatedAt = w.Now()
+		c.CreatedAt = w.Now
 		if err := channels(t.Key).insert(w, c); err != nil {
 			return err
 		}
@@ -103,5 +103,5 @@ func (w *Work) removeChannel(c channelData, by string) (questions []schema.Event
 		return nil, err
 	}
 	return questions, w.Exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = $1
-		WHERE state = 'queued' AND channel = $2`, Millis(w.Now()), c.ID)
+		WHERE state = 'queued' AND channel = $2`, Millis(w.Now), c.ID)
 }

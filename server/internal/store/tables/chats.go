@@ -27,7 +27,7 @@ func (t *Tables) SetChatOffset(ctx context.Context, channel, offset int64) error
 
 func (t *Tables) LinkChatAccount(ctx context.Context, a store.ChatAccount) error {
 	return t.Write(ctx, Essential|Policy, func(w *Work) error {
-		a.LinkedAt = w.Now()
+		a.LinkedAt = w.Now
 		if err := chatAccounts.upsert(w, &a); err != nil {
 			return err
 		}

@@ -1,9 +1,13 @@
 package tables
 
 import (
+	"cmp"
 	"context"
+	"net/url"
+	"slices"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -13,7 +17,7 @@ func (t *Tables) LeaseDeliveries(ctx context.Context, now, until time.Time, n in
 		return nil, next, err // nothing to lease: spare the writer
 	}
 	err = t.Write(ctx, Essential, func(w *Work) (err error) {
-		leased, err = w.LeaseDeliveries(now, until, n)
+		leased, err = w.leaseDeliveries(now, until, n)
 		return err
 	})
 	if err != nil {
@@ -24,15 +28,76 @@ func (t *Tables) LeaseDeliveries(ctx context.Context, now, until time.Time, n in
 }
 
 func (t *Tables) nextDelivery(ctx context.Context) (time.Time, error) {
-	query, args := t.NextDelivery()
-	return t.readTime(ctx, query, args...)
+	return t.readTime(ctx, QueryNextDelivery, t.Place().Machine)
+}
+
+// The statements about deliveries. A hub leases no delivery to a loopback address of another machine before its
+// end, and attempts the deliveries whose owner it is.
+const (
+	QueryNextDelivery = `SELECT min(/*!wake*//*[*/CASE WHEN machine IN ('', $1) THEN wake ELSE greatest(until, wake) END/*]*/)
+		FROM deliveries /*!INDEXED BY deliveries_undelivered*/ WHERE /*!undelivered AND*/ open/*[*/ AND (machine IN ('', $1) OR until > 0)/*]*/`
+	QueryDueDeliveries = `SELECT seq, wake FROM deliveries /*!INDEXED BY deliveries_undelivered*/ WHERE /*!undelivered AND*/ open AND wake <= $1
+		/*[*/ AND (machine IN ('', $2) OR until BETWEEN 1 AND $1) ORDER BY wake, seq LIMIT $3/*]*/`
+	leaseDeliveries = `UPDATE deliveries SET leased = $1, wake = greatest(due, $1)/*[*/, owner = $3/*]*/ WHERE seq = ANY($2)`
+	upsertDelivery  = `INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered/*[*/, owner, machine/*]*/)
+		SELECT $1, $2, $3, $4, $5, $6::bigint, $7, lease, $8, greatest($6::bigint, lease), $9, $10/*[*/, CASE WHEN lease > 0 THEN $12 ELSE '' END, machine/*]*/
+		FROM (SELECT machine, CASE WHEN machine IN ('', $13) THEN $11::bigint ELSE 0 END AS lease FROM questions WHERE seq = $1) q WHERE true
+		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts, sent = excluded.sent,
+			due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
+			open = excluded.open, undelivered = excluded.undelivered/*[*/, owner = excluded.owner, machine = excluded.machine/*]*/`
+)
+
+// leaseDeliveries leases up to n deliveries that are due, the earliest first.
+func (w *Work) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
+	type dueDelivery struct {
+		id   schema.EventID
+		wake int64
+	}
+	due, err := collectIn(w, func(d *dueDelivery) []any { return []any{&d.id, &d.wake} },
+		QueryDueDeliveries, Millis(now), w.t.Place().Machine, n)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	slices.SortStableFunc(due, func(a, b dueDelivery) int { return cmp.Compare(a.wake, b.wake) })
+	ids := make([]schema.EventID, min(n, len(due)))
+	for i := range ids {
+		ids[i] = due[i].id
+	}
+	return ids, w.Exec(leaseDeliveries, Millis(until), slices.Clone(ids), w.t.Place().Owner)
+}
+
+// upsertDelivery stores the delivery of an answer. A hub can't keep the lease of a delivery to a loopback address
+// of another machine.
+func (w *Work) upsertDelivery(id schema.EventID, d *store.Delivery) error {
+	place := w.t.Place()
+	return w.Exec(upsertDelivery, id, d.AnswerID, d.State, d.Attempts, d.Sent, Millis(d.Due), Millis(d.Until), Millis(d.Handled),
+		d.IsOpen(), d.IsUndelivered(), Millis(d.Leased), place.Owner, place.Machine)
+}
+
+// placeOf returns the place of a question with an address that is stored at this hub.
+func (t *Tables) placeOf(address string) store.Place {
+	p := t.Place()
+	if p.Machine == "" {
+		return p
+	}
+	if u, err := url.Parse(address); err != nil || !socket.IsLoopback(u.Hostname()) {
+		p.Machine = "" // it does not mean a process of the hub's own machine
+	}
+	return p
+}
+
+// own completes the place of a question that was read: the only hub owns all of them.
+func (t *Tables) own(p *store.Place) {
+	if t.Place().Owner == "" {
+		p.Owner = t.Self()
+	}
 }
 
 func (t *Tables) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, timeOf := range []func(*PendingQuestion[string]) int64{
-		func(q *PendingQuestion[string]) int64 { return q.HeldUntil },
-		func(q *PendingQuestion[string]) int64 { return q.Deadline },
-		func(q *PendingQuestion[string]) int64 { return q.TimerAt },
+	for _, timeOf := range []func(*PendingQuestion) int64{
+		func(q *PendingQuestion) int64 { return q.HeldUntil },
+		func(q *PendingQuestion) int64 { return q.Deadline },
+		func(q *PendingQuestion) int64 { return q.TimerAt },
 	} {
 		found, at := t.State.Pending.Due(now, n, timeOf)
 		due = append(due, found...)
@@ -44,24 +109,39 @@ func (t *Tables) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 }
 
 func (t *Tables) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion[string]) bool { return q.HeldUntil > 0 }), ctx.Err()
+	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion) bool { return q.HeldUntil > 0 }), ctx.Err()
 }
 
 func (t *Tables) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion[string]) bool {
+	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion) bool {
 		return q.Session == session && q.App == app
 	}), ctx.Err()
 }
 
 func (t *Tables) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := t.State.Pending.IDs(func(id schema.EventID, q *PendingQuestion[string]) bool {
+	ids := t.State.Pending.IDs(func(id schema.EventID, q *PendingQuestion) bool {
 		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()
 }
 
 func (t *Tables) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
-	return collect(ctx, t, func(l *store.Listener) []any { return []any{&l.ID, &l.URL, &l.Status, &l.Owner, &l.Machine} },
+	list, err := collect(ctx, t, func(l *store.Listener) []any { return []any{&l.ID, &l.URL, &l.Status, &l.Owner, &l.Machine} },
 		`SELECT seq, url, status, owner, machine FROM questions /*! INDEXED BY questions_by_inbox */
 		WHERE inbox = 'pending' AND seq > $1 AND protocol >= 2 AND url <> '' ORDER BY seq LIMIT $2`, after, limit)
+	for i := range list {
+		t.own(&list[i].Place)
+	}
+	return list, err
+}
+
+func (t *Tables) Orphans(
+	ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int,
+) ([]schema.EventID, error) {
+	owners := append([]string{}, alive...)
+	if slices.Contains(alive, t.Self()) {
+		owners = append(owners, t.Place().Owner)
+	}
+	return collect(ctx, t, column[schema.EventID], `SELECT seq FROM questions /*!INDEXED BY questions_by_inbox*/
+		WHERE inbox = 'pending' AND lifeline = $1 AND owner <> ALL($2) AND seq > $3 ORDER BY seq LIMIT $4`, of, owners, after, limit)
 }

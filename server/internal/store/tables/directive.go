@@ -8,9 +8,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// HasOutstanding reports whether anything may wait for an event of the session. An event of any other session
+// hasOutstanding reports whether anything may wait for an event of the session. An event of any other session
 // costs no query.
-func (t *Tables) HasOutstanding(e *store.Event) bool {
+func (t *Tables) hasOutstanding(e *store.Event) bool {
 	return t.grants.has(e.App, e.Session) || t.saved.has(e.App, e.Session) || t.FreezeOf(e.App, e.Session) != nil
 }
 
@@ -30,9 +30,9 @@ func newDirective(e *store.Event, r *store.DirectiveRequest, parts ...directiveP
 	return d, nil
 }
 
-// Directive returns the directive for the hook of a new event, and marks it as handed over in
+// directive returns the directive for the hook of a new event, and marks it as handed over in
 // this transaction. It returns nil if there is nothing.
-func (w *Work) Directive(e *store.Event, r *store.DirectiveRequest) (*control.Directive, error) {
+func (w *Work) directive(e *store.Event, r *store.DirectiveRequest) (*control.Directive, error) {
 	d, err := newDirective(e, r, w.addFreeze, w.useGrant, w.handOver)
 	if err == nil && d != nil && d.Freeze != nil {
 		err = w.Exec(`INSERT INTO frozen_calls (seq) VALUES ($1)`, e.ID)
@@ -40,9 +40,9 @@ func (w *Work) Directive(e *store.Event, r *store.DirectiveRequest) (*control.Di
 	return d, err
 }
 
-// RepeatedDirective returns the directive that the event seq got, for a repeat of its POST.
+// repeatedDirective returns the directive that the event seq got, for a repeat of its POST.
 // A freeze is the current one.
-func (w *Work) RepeatedDirective(seq int64, d *store.EventDraft) (*control.Directive, error) {
+func (w *Work) repeatedDirective(seq int64, d *store.EventDraft) (*control.Directive, error) {
 	if d.Directive == nil {
 		return nil, nil
 	}

@@ -172,7 +172,7 @@ func (w *Work) setLeader(leader *groupRow, members []*groupRow) error {
 func (w *Work) setLeaderOf(id, leader schema.EventID, joined int64) error {
 	if row, ok := w.PendingQuestion(id); ok {
 		row.SameAs, row.Joined = leader, joined
-		w.pending = append(w.pending, PendingUpdate[string]{ID: id, Row: row})
+		w.pending = append(w.pending, PendingUpdate{ID: id, Row: row})
 	}
 	return w.Exec(`UPDATE questions SET same_as = $1, joined = $2 WHERE seq = $3`, leader, joined, id)
 }
@@ -186,15 +186,15 @@ func (w *Work) updateStatus(row *groupRow) error {
 		return fmt.Errorf("encode the status: %w", err)
 	}
 	w.versions[row.id] = row.version
-	seq, err := w.InsertChange(row.id, false, status)
-	if err != nil {
+	seq := w.nextSeq()
+	if err := w.InsertChange(seq, row.id, false, status); err != nil {
 		return err
 	}
-	change := ChangeLogRow(seq, &store.Event{ID: row.id}, status, false)
+	change := changeLogRow(seq, &store.Event{ID: row.id}, status, false)
 	change.Kinds = feed.Changed
-	w.Publish(change)
+	w.publish(change)
 	return w.Exec(`UPDATE questions SET version = $1, status = $2, /*!last_change = last_insert_rowid(),*/ changed_at = $3 WHERE seq = $4`,
-		row.version, status, Millis(w.Now()), row.id)
+		row.version, status, Millis(w.Now), row.id)
 }
 
 // members reads the pending members that the leader leads, oldest first.
@@ -224,7 +224,7 @@ func (w *Work) decrement(leader schema.EventID) error {
 // pendingGroup returns the questions with a duplicate key that leader leads, oldest first; the leaders
 // themselves if leader is 0.
 func (w *Work) pendingGroup(key string, leader schema.EventID) (ids []schema.EventID) {
-	changed := map[schema.EventID]PendingUpdate[string]{}
+	changed := map[schema.EventID]PendingUpdate{}
 	for _, u := range w.pending {
 		changed[u.ID] = u
 	}

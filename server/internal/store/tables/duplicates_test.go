@@ -24,18 +24,16 @@ func newGroupTable() *groupTable {
 	g := &groupTable{rows: map[schema.EventID]*groupRow{}, events: map[schema.EventID]*store.Event{}}
 	s := &Tables{State: NewState(nil, 0)}
 	s.State.Pending.Load(nil)
-	g.work = s.Begin(g)
+	g.work = s.Begin(g, time.UnixMilli(1), &Counters{})
 	return g
 }
-
-func (g *groupTable) Now() time.Time { return time.UnixMilli(1) }
 
 func (g *groupTable) Get(into []any, _ string, args ...any) (bool, error) {
 	id, _ := args[0].(schema.EventID)
 	return true, fakeRow{g.rows[id].version, g.rows[id].state, g.events[id].Status}.Scan(into...)
 }
 
-func (g *groupTable) InsertChange(schema.EventID, bool, []byte) (int64, error) { return 1, nil }
+func (g *groupTable) InsertChange(int64, schema.EventID, bool, []byte) error { return nil }
 
 func (g *groupTable) Exec(query string, args ...any) error {
 	if id, _ := args[len(args)-1].(schema.EventID); strings.Contains(query, "SET version") {
@@ -54,7 +52,7 @@ func (g *groupTable) add(t *testing.T, id schema.EventID, waiter schema.Waiter) 
 	leader, err := g.work.groupLeader(e, &store.NewQuestion{DuplicateKey: []byte("key")})
 	require.NoError(t, err)
 	g.rows[id], g.events[id] = &groupRow{id: id, version: 1, state: schema.Pending}, e
-	g.work.pending = append(g.work.pending, PendingUpdate[string]{ID: id, Row: PendingQuestion[string]{Same: "key"}})
+	g.work.pending = append(g.work.pending, PendingUpdate{ID: id, Row: PendingQuestion{Same: "key"}})
 	require.NoError(t, g.work.joinGroup(id, leader))
 }
 
@@ -63,7 +61,7 @@ func (g *groupTable) end(t *testing.T, id schema.EventID) {
 	t.Helper()
 	row, _ := g.work.PendingQuestion(id)
 	g.rows[id].state = schema.Responded
-	g.work.pending = append(g.work.pending, PendingUpdate[string]{ID: id, Ended: true})
+	g.work.pending = append(g.work.pending, PendingUpdate{ID: id, Ended: true})
 	require.NoError(t, g.work.leaveGroup(id, row.Same, row.SameAs))
 }
 

@@ -18,9 +18,8 @@ import (
 // fakeEngine answers statements with rows of values, and logs the calls.
 type fakeEngine struct {
 	Engine
-	rows   func(query string, args []any) [][]any
-	calls  []string
-	queued int
+	rows  func(query string, args []any) [][]any
+	calls []string
 }
 
 // fakeRow is a row of values, which sets the first columns.
@@ -54,8 +53,6 @@ func (e *fakeEngine) ReadOne(_ context.Context, into []any, query string, args .
 	return true, fakeRow(rows[0]).Scan(into...)
 }
 
-func (e *fakeEngine) Queued() int { return e.queued }
-
 func (e *fakeEngine) NameColumn(_ *int64, text *string) any { return text }
 
 func (e *fakeEngine) NameText(_ context.Context, _ NameKind, _ int64, text string) (string, error) {
@@ -65,7 +62,7 @@ func (e *fakeEngine) NameText(_ context.Context, _ NameKind, _ int64, text strin
 // newFake returns tables of an engine with these rows, and a log that ends at head.
 func newFake(head int64, rows func(query string, args []any) [][]any) (*Tables, *fakeEngine) {
 	e := &fakeEngine{rows: rows}
-	t := &Tables{Engine: e, State: NewState(nil, 0)}
+	t := &Tables{Engine: e, State: NewState(nil, 0), Queue: NewQueue(1, func(*Op) error { return nil })}
 	t.State.Head.Store(head)
 	return t, e
 }
@@ -235,7 +232,7 @@ func newInbox(found map[string][]int64) (*Tables, *fakeEngine) {
 			}
 		case queryCountAgent, queryCountStatus, queryCountAwaiting:
 			rows = [][]any{{10}}
-		case queryInbox, queryInboxStatus, queryInboxAgent, queryInboxAwaiting, queryInboxAwaitingAgent:
+		case queryInbox, queryinboxStatus, queryInboxAgent, queryInboxAwaiting, queryInboxAwaitingAgent:
 			e.calls = append(e.calls, query)
 			for _, id := range found[query] {
 				rows = append(rows, []any{id})
@@ -243,10 +240,10 @@ func newInbox(found map[string][]int64) (*Tables, *fakeEngine) {
 		}
 		return rows
 	})
-	s.State.Pending.Load([]PendingUpdate[string]{
-		{ID: 7, Row: PendingQuestion[string]{App: "a", Waiter: schema.Listening}},
-		{ID: 8, Row: PendingQuestion[string]{App: schema.TestApp}},
-		{ID: 9, Row: PendingQuestion[string]{App: "a", IsAddressed: true}},
+	s.State.Pending.Load([]PendingUpdate{
+		{ID: 7, Row: PendingQuestion{App: "a", Waiter: schema.Listening}},
+		{ID: 8, Row: PendingQuestion{App: schema.TestApp}},
+		{ID: 9, Row: PendingQuestion{App: "a", IsAddressed: true}},
 	})
 	return s, e
 }
@@ -260,7 +257,7 @@ func TestInbox_UnitesRanges(t *testing.T) {
 		more   bool
 	}{
 		"all":           {store.InboxFilter{}, []string{queryInbox}, []schema.EventID{9, 8, 7, 3}, true},
-		"status":        {store.InboxFilter{Status: inbox.HitlDecided}, []string{queryInboxStatus}, []schema.EventID{3}, false},
+		"status":        {store.InboxFilter{Status: inbox.HitlDecided}, []string{queryinboxStatus}, []schema.EventID{3}, false},
 		"person":        {store.InboxFilter{Awaiting: "ann"}, []string{queryInboxAwaiting}, []schema.EventID{9, 8, 7}, false},
 		"person's app":  {store.InboxFilter{Awaiting: "ann", Agents: []string{"a"}}, []string{queryInboxAwaitingAgent}, []schema.EventID{9, 7}, false},
 		"everyone":      {store.InboxFilter{Everyone: true}, nil, []schema.EventID{8, 7}, false},
@@ -269,7 +266,7 @@ func TestInbox_UnitesRanges(t *testing.T) {
 		"decided app":   {store.InboxFilter{Status: inbox.HitlDecided, Agents: []string{"a"}}, []string{queryInboxAgent}, []schema.EventID{3, 2}, false},
 	} {
 		s, e := newInbox(map[string][]int64{
-			queryInbox: {9, 8, 7, 3, 2}, queryInboxStatus: {3}, queryInboxAgent: {3, 2}, queryInboxAwaiting: {9}, queryInboxAwaitingAgent: {9},
+			queryInbox: {9, 8, 7, 3, 2}, queryinboxStatus: {3}, queryInboxAgent: {3, 2}, queryInboxAwaiting: {9}, queryInboxAwaitingAgent: {9},
 		})
 		test.filter.Limit = 4
 		events, more, err := s.Inbox(t.Context(), test.filter)

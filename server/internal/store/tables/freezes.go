@@ -67,7 +67,7 @@ func (t *Tables) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 		if err := freezes.insert(w, &stored); err != nil {
 			return err
 		}
-		w.AfterCommit(func() { t.freezes.set(append(slices.Clone(t.freezes.all()), stored)) })
+		w.afterCommit(func() { t.freezes.set(append(slices.Clone(t.freezes.all()), stored)) })
 		return w.AppendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{
 			ID: stored.ID, Scope: f.Scope, App: f.SourceApp, Session: f.SessionID, Reason: f.Reason, Rule: f.Rule,
 		}})
@@ -80,7 +80,7 @@ func (t *Tables) LiftFreeze(ctx context.Context, id int64, by string, at time.Ti
 		w.changesFreezes = true
 		lifted, err := w.ExecCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, Millis(at), id)
 		if err == nil && lifted > 0 {
-			w.AfterCommit(func() {
+			w.afterCommit(func() {
 				t.freezes.set(slices.DeleteFunc(slices.Clone(t.freezes.all()), func(f control.Freeze) bool { return f.ID == id }))
 			})
 			err = w.AppendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: freezeData{ID: id}})
@@ -112,8 +112,8 @@ func (w *Work) freezeOf(app, session string) (*control.Freeze, error) {
 	return &f, nil
 }
 
-// RequireNotFrozen fails with schema.ErrFrozen if a freeze stops the session.
-func (w *Work) RequireNotFrozen(app, session string) error {
+// requireNotFrozen fails with schema.ErrFrozen if a freeze stops the session.
+func (w *Work) requireNotFrozen(app, session string) error {
 	f, err := w.freezeOf(app, session)
 	if err == nil && f != nil {
 		err = schema.ErrFrozen

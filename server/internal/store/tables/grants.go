@@ -24,14 +24,14 @@ func (t *Tables) ExpireGrants(ctx context.Context, now time.Time) (next time.Tim
 			if err := w.closeGrant(question, "grant.expired", 0); err != nil {
 				return err
 			}
-			w.AfterCommit(func() { t.grants.remove(question) })
+			w.afterCommit(func() { t.grants.remove(question) })
 		}
 		return nil
 	})
 }
 
-// InsertAppeal stores the call of an appeal, which a person may grant.
-func (w *Work) InsertAppeal(e *store.Event, digest []byte) error {
+// insertAppeal stores the call of an appeal, which a person may grant.
+func (w *Work) insertAppeal(e *store.Event, digest []byte) error {
 	if digest == nil {
 		return nil
 	}
@@ -39,8 +39,8 @@ func (w *Work) InsertAppeal(e *store.Event, digest []byte) error {
 		VALUES ($1, $2, $3, $4, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
 }
 
-// EndAppeal grants the call of an appeal, or removes it if the appeal ended without an approval.
-func (w *Work) EndAppeal(e *store.Event, g *store.GrantChange) error {
+// endAppeal grants the call of an appeal, or removes it if the appeal ended without an approval.
+func (w *Work) endAppeal(e *store.Event, g *store.GrantChange) error {
 	if g == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (w *Work) EndAppeal(e *store.Event, g *store.GrantChange) error {
 		return err
 	}
 	open := openGrant{Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: Millis(g.ExpiresAt)}
-	w.AfterCommit(func() { w.t.grants.put(e.ID, open) })
+	w.afterCommit(func() { w.t.grants.put(e.ID, open) })
 	return w.AppendLedger(store.LedgerRecord{
 		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(Millis(g.ExpiresAt))},
 	})
@@ -68,7 +68,7 @@ func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.Directive
 	found, err := w.Get([]any{&g.Question, JSON(&g.By), ScanTime(&g.GrantedAt), ScanTime(&g.ExpiresAt)},
 		`SELECT question, granted_by, granted_at, expires_at FROM grants WHERE app = $1 AND session = $2 AND digest = $3
 			AND granted_at > 0 AND used_at = 0 AND expires_at > $4 ORDER BY question LIMIT 1`,
-		e.App, e.Session, r.StoredDigest, Millis(w.Now()))
+		e.App, e.Session, r.StoredDigest, Millis(w.Now))
 	if err != nil {
 		return fmt.Errorf("read a grant: %w", err)
 	}
@@ -97,7 +97,7 @@ func (w *Work) addGrant(d *control.Directive, question schema.EventID, by []stri
 
 // closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
 func (w *Work) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
-	closed, err := w.ExecCount(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, Millis(w.Now()), usedBy, question)
+	closed, err := w.ExecCount(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, Millis(w.Now), usedBy, question)
 	if err != nil || closed == 0 {
 		return err
 	}

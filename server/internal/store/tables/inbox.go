@@ -26,7 +26,7 @@ func (w *Work) insertAwaiting(id schema.EventID, app string, people []string) er
 const (
 	queryInbox = `SELECT seq FROM questions
 		WHERE seq >= $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
-	queryInboxStatus = `SELECT seq FROM questions /*!INDEXED BY questions_by_inbox*/
+	queryinboxStatus = `SELECT seq FROM questions /*!INDEXED BY questions_by_inbox*/
 		WHERE inbox = $1 AND seq >= $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`
 	queryInboxAgent = `SELECT seq FROM questions /*!INDEXED BY questions_by_agent*/
 		WHERE app = $1 AND inbox = $2 AND inbox <> 'pending' AND seq >= $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
@@ -87,7 +87,7 @@ func (t *Tables) pendingInbox(f store.InboxFilter, apps []string, from, to int64
 	if f.Status != "" && f.Status != inbox.HitlPending || !forEveryone && len(f.Agents) == 0 {
 		return nil
 	}
-	ids := t.State.Pending.IDs(func(id schema.EventID, q *PendingQuestion[string]) bool {
+	ids := t.State.Pending.IDs(func(id schema.EventID, q *PendingQuestion) bool {
 		return !(forEveryone && q.IsAddressed) && int64(id) >= from &&
 			int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
 	})
@@ -131,7 +131,7 @@ func inboxRanges(f store.InboxFilter, apps []string) (ranges []indexRange) {
 			}
 		}
 	case f.Status != "":
-		ranges = append(ranges, indexRange{queryInboxStatus, []any{string(f.Status)}})
+		ranges = append(ranges, indexRange{queryinboxStatus, []any{string(f.Status)}})
 	default:
 		ranges = append(ranges, indexRange{queryInbox, nil})
 	}
@@ -185,7 +185,7 @@ func (t *Tables) countInbox(ctx context.Context, apps []string, status inbox.Hit
 // countOfApp counts the questions of an application in [from, to).
 func (t *Tables) countOfApp(ctx context.Context, app string, status inbox.HitlStatus, from, to int64) (n int64, err error) {
 	if status == inbox.HitlPending {
-		return t.countPending(func(id schema.EventID, q *PendingQuestion[string]) bool {
+		return t.countPending(func(id schema.EventID, q *PendingQuestion) bool {
 			return q.App == app && int64(id) >= from && int64(id) < to
 		}), nil
 	}
@@ -193,7 +193,7 @@ func (t *Tables) countOfApp(ctx context.Context, app string, status inbox.HitlSt
 	return n, err
 }
 
-func (t *Tables) countPending(match func(schema.EventID, *PendingQuestion[string]) bool) int64 {
+func (t *Tables) countPending(match func(schema.EventID, *PendingQuestion) bool) int64 {
 	return int64(len(t.State.Pending.IDs(match)))
 }
 
@@ -203,11 +203,11 @@ func (t *Tables) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 		return st, err
 	}
 	st.ResponsesCount = t.State.Decided.Load() - decidedTests
-	st.PendingCount = t.countPending(func(_ schema.EventID, q *PendingQuestion[string]) bool { return q.App != schema.TestApp })
-	st.ResolversCount = t.countPending(func(_ schema.EventID, q *PendingQuestion[string]) bool {
+	st.PendingCount = t.countPending(func(_ schema.EventID, q *PendingQuestion) bool { return q.App != schema.TestApp })
+	st.ResolversCount = t.countPending(func(_ schema.EventID, q *PendingQuestion) bool {
 		return q.App != schema.TestApp && q.Waiter == schema.Listening
 	})
-	st.WaitingOnMe = t.countPending(func(_ schema.EventID, q *PendingQuestion[string]) bool {
+	st.WaitingOnMe = t.countPending(func(_ schema.EventID, q *PendingQuestion) bool {
 		return q.App != schema.TestApp && !q.IsAddressed
 	})
 	if awaiting != "" {
@@ -231,5 +231,5 @@ func (t *Tables) requesters(ctx context.Context) ([]string, error) {
 		found = append(found, key.App)
 	}
 	slices.Sort(found)
-	return slices.DeleteFunc(slices.Compact(found), IsTestApp), nil
+	return slices.DeleteFunc(slices.Compact(found), isTestApp), nil
 }

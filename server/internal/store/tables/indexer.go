@@ -174,7 +174,7 @@ func (x *Indexer) backoff(worked time.Duration, head int64) time.Duration {
 	switch {
 	case x.State.Indexed.Lag(time.Now()).Rows > maxBacklog*grams.BlockSize:
 		return 0
-	case x.Queued() > 0:
+	case x.Queue.Len() > 0:
 		return 16 * worked
 	case x.Head() != head:
 		return 2 * worked

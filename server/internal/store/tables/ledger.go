@@ -34,9 +34,9 @@ func (t *Tables) AppendLedger(ctx context.Context, record store.LedgerRecord) er
 // AppendLedger appends records to the audit log in this transaction, each with the hash
 // of its predecessor.
 func (w *Work) AppendLedger(records ...store.LedgerRecord) error {
-	chain := w.Chain()
+	chain := &w.Chain
 	for _, record := range records {
-		e := sign.LedgerEntry{At: schema.Millis(Millis(w.Now())), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
+		e := sign.LedgerEntry{At: schema.Millis(Millis(w.Now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
 		var err error
 		if record.Data != nil {
 			if e.Data, err = json.Marshal(record.Data); err != nil {
@@ -90,11 +90,11 @@ func (t *Tables) SignLedgerHead(ctx context.Context) error {
 
 // SignLedgerHead signs the last entry of the audit log in this transaction.
 func (w *Work) SignLedgerHead() error {
-	end := w.Chain()
+	end := &w.Chain
 	if end.N == end.Signed {
 		return nil
 	}
-	payload, err := json.Marshal(sign.LedgerHead{Hub: w.t.ID, N: end.N, Hash: end.Hash, At: schema.Millis(Millis(w.Now()))})
+	payload, err := json.Marshal(sign.LedgerHead{Hub: w.t.ID, N: end.N, Hash: end.Hash, At: schema.Millis(Millis(w.Now))})
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (t *Tables) loadEndedEvents(ctx context.Context, rows []store.LogRow) error
 		if len(events) == 0 {
 			return errors.Join(schema.ErrNotFound, fmt.Errorf("read the question of change %d", row.Seq))
 		}
-		rows[i] = ChangeLogRow(row.Seq, events[0], row.Event.Status, true)
+		rows[i] = changeLogRow(row.Seq, events[0], row.Event.Status, true)
 	}
 	return nil
 }
@@ -215,9 +215,9 @@ func (t *Tables) MeasureGrowth(rows []store.LogRow) {
 	}
 }
 
-// AwaitReaders delays a plain event while the projections or the search index are far behind, so
+// awaitReaders delays a plain event while the projections or the search index are far behind, so
 // that they can catch up. Questions and answers do not wait.
-func (t *Tables) AwaitReaders(ctx context.Context) {
+func (t *Tables) awaitReaders(ctx context.Context) {
 	now := time.Now()
 	if delay := max(t.State.Projected.IngestDelay(now), t.State.Indexed.IngestDelay(now)); delay > 0 {
 		feed.Sleep(ctx, delay) // Append checks ctx

@@ -16,7 +16,7 @@ func TestAppend_WaitsForSlowReaders(t *testing.T) {
 		s := &Tables{State: NewState(nil, 0)}
 		delay := func() time.Duration {
 			start := time.Now()
-			s.AwaitReaders(t.Context())
+			s.awaitReaders(t.Context())
 			return time.Since(start)
 		}
 		s.State.Projected.Grow(1, time.Now())

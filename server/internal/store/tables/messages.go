@@ -72,7 +72,7 @@ func (w *Work) PruneMessages(before int64, limit int) (n int, err error) {
 			err = w.Exec(`DELETE FROM messages WHERE id = $1`, m.ID)
 		}
 		if m.State == control.MessageHandedOver {
-			w.AfterCommit(func() { w.t.open.add(sessionOf(m), -1) })
+			w.afterCommit(func() { w.t.open.add(sessionOf(m), -1) })
 		}
 	}
 	return len(list), err
@@ -91,7 +91,7 @@ func (w *Work) setMessageState(m *control.Message, state control.MessageState, a
 		return err
 	}
 	key := sessionOf(m)
-	w.AfterCommit(func() {
+	w.afterCommit(func() {
 		if before == control.MessageSaved {
 			w.t.saved.add(key, -1)
 		}
@@ -108,7 +108,7 @@ func (w *Work) setMessageState(m *control.Message, state control.MessageState, a
 func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bool, err error) {
 	var key []byte
 	if d.Key != "" {
-		key = HashKey(d.From + "\x00" + d.Key)
+		key = hashKey(d.From + "\x00" + d.Key)
 		first, err := messages.listIn(w, `WHERE key = $1`, key)
 		if err != nil {
 			return m, false, err
@@ -135,7 +135,7 @@ func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bo
 	if err := w.insertMessage(&m, key); err != nil {
 		return m, false, err
 	}
-	w.AfterCommit(func() {
+	w.afterCommit(func() {
 		w.t.saved.add(sessionOf(&m), 1)
 		w.t.open.add(sessionOf(&m), 1)
 	})
@@ -214,7 +214,7 @@ func (w *Work) handOver(d *control.Directive, e *store.Event, r *store.Directive
 		if units += text.PromptUnits(); len(d.Messages) > 0 && units > control.MaxPromptUnits || len(d.Messages) == control.MaxHandedOver {
 			return nil
 		}
-		m.HandedAt, m.Event = schema.Millis(Millis(w.Now())), e.ID
+		m.HandedAt, m.Event = schema.Millis(Millis(w.Now)), e.ID
 		if err := w.setMessageState(m, control.MessageHandedOver, ByHub); err != nil {
 			return err
 		}

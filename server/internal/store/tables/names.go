@@ -77,6 +77,6 @@ func (t *Tables) FilterOptions(ctx context.Context) (o schema.FilterOptions, err
 		}
 		*of.dest = append([]string{}, found...)
 	}
-	o.SourceApps = slices.DeleteFunc(o.SourceApps, IsTestApp)
+	o.SourceApps = slices.DeleteFunc(o.SourceApps, isTestApp)
 	return o, nil
 }

@@ -74,7 +74,7 @@ func (t *Tables) AddNotifications(
 	ctx context.Context, id schema.EventID, notifications []store.Notification, done *store.NotificationProgress,
 ) error {
 	return t.Write(ctx, Plain, func(w *Work) error {
-		now := Millis(w.Now())
+		now := Millis(w.Now)
 		for i := range notifications {
 			n := &notifications[i]
 			err := w.Exec(`INSERT INTO notices (question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
@@ -121,7 +121,7 @@ func (w *Work) claimNotification(n *store.Notification, until, since time.Time) 
 		if _, err := w.Get([]any{&last}, `SELECT max(at) FROM notices WHERE state = 'sent' AND channel = $1 AND person = $2`, n.Channel, n.Person); err != nil {
 			return store.ClaimLost, err
 		}
-		now := Millis(w.Now())
+		now := Millis(w.Now)
 		// A send time in the future was recorded before the clock was corrected.
 		if last.Valid && last.Int64 > Millis(since) && last.Int64 <= now {
 			return store.ClaimCooldown, nil
@@ -146,14 +146,14 @@ func (t *Tables) SetNotification(ctx context.Context, n *store.Notification) err
 	return t.Write(ctx, Plain, func(w *Work) error {
 		return w.Exec(`UPDATE notices SET state = $1, why = $2, error = $3, attempts = $4, due = $5, leased = 0, at = $6
 			WHERE id = $7 AND (state = 'queued' OR $8 = 'sent')`,
-			n.State, n.Why, n.Error, n.Attempts, Millis(n.Due), Millis(w.Now()), n.ID, n.State)
+			n.State, n.Why, n.Error, n.Attempts, Millis(n.Due), Millis(w.Now), n.ID, n.State)
 	})
 }
 
 func (t *Tables) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error) {
 	err = t.Write(ctx, Plain, func(w *Work) error {
 		n, err := w.ExecCount(`UPDATE notices SET state = 'suppressed', why = $1, leased = 0, at = $2
-			WHERE question = $3 AND state = 'queued'`, why, Millis(w.Now()), id)
+			WHERE question = $3 AND state = 'queued'`, why, Millis(w.Now), id)
 		found = n > 0
 		return err
 	})
@@ -162,7 +162,7 @@ func (t *Tables) SuppressNotifications(ctx context.Context, id schema.EventID, w
 
 func (t *Tables) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
 	err := t.Write(ctx, Plain, func(w *Work) error {
-		return w.Exec(`UPDATE notices SET due = $1, leased = 0 WHERE state = 'queued' AND leased > 0`, Millis(w.Now()))
+		return w.Exec(`UPDATE notices SET due = $1, leased = 0 WHERE state = 'queued' AND leased > 0`, Millis(w.Now))
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -14,15 +15,15 @@ import (
 // PendingQuestions holds the facts about pending questions by which they are looked up. An
 // index of the table for each would cost writes for every question. It has the state of the last
 // commit.
-type PendingQuestions[N comparable] struct {
+type PendingQuestions struct {
 	mu   sync.RWMutex
-	rows map[schema.EventID]PendingQuestion[N]
+	rows map[schema.EventID]PendingQuestion
 	same map[string][]schema.EventID // the questions with a duplicate key, oldest first
 }
 
 // PendingQuestion has the columns of a pending question. Times are Unix milliseconds; 0: none.
-type PendingQuestion[N comparable] struct {
-	App, Session                 N // as the engine stores names
+type PendingQuestion struct {
+	App, Session                 string
 	Deadline, HeldUntil, TimerAt int64
 	Lifeline                     store.Lifeline
 	Waiter                       schema.Waiter
@@ -32,8 +33,8 @@ type PendingQuestion[N comparable] struct {
 	Joined                       int64          // the leader's revision from which it is counted
 }
 
-// Update applies a change that leaves the question pending.
-func (q *PendingQuestion[N]) Update(c *store.Change) (err error) {
+// update applies a change that leaves the question pending.
+func (q *PendingQuestion) update(c *store.Change) (err error) {
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		q.Deadline = Millis(c.Deadline)
 	}
@@ -46,12 +47,12 @@ func (q *PendingQuestion[N]) Update(c *store.Change) (err error) {
 	if c.Awaiting != nil {
 		q.IsAddressed = !slices.Contains(c.Awaiting, Everyone)
 	}
-	q.Waiter, err = WaiterOf(c.Status)
+	q.Waiter, err = waiterOf(c.Status)
 	return err
 }
 
-// WaiterOf returns the liveness of the agent from a status.
-func WaiterOf(status []byte) (schema.Waiter, error) {
+// waiterOf returns the liveness of the agent from a status.
+func waiterOf(status []byte) (schema.Waiter, error) {
 	var st struct {
 		Waiter schema.Waiter `json:"waiter"`
 	}
@@ -59,26 +60,74 @@ func WaiterOf(status []byte) (schema.Waiter, error) {
 	return st.Waiter, err
 }
 
-// SessionOf identifies a session by names as the engine stores them.
-type SessionOf[N comparable] struct{ App, Session N }
-
 // PendingUpdate is a change of the pending questions by a transaction.
-type PendingUpdate[N comparable] struct {
+type PendingUpdate struct {
 	ID    schema.EventID
-	Row   PendingQuestion[N]
+	Row   PendingQuestion
 	Ended bool
 }
 
+// The columns that pendingRow scans.
+const (
+	PendingColumns        = `seq, inbox <> 'pending', app, session, deadline, held_until, next_at, lifeline, status, addressed, same, same_as, joined`
+	QueryPendingQuestions = `SELECT ` + PendingColumns + ` FROM questions /*!INDEXED BY questions_by_inbox*/ WHERE inbox = 'pending' ORDER BY seq`
+)
+
+type pendingRow struct {
+	PendingUpdate
+	names        [2]int64 // of an engine with a dictionary
+	status, same []byte
+}
+
+func (r *pendingRow) dest(names Names) []any {
+	q := &r.Row
+	return []any{
+		&r.ID, &r.Ended, names.NameColumn(&r.names[0], &q.App), names.NameColumn(&r.names[1], &q.Session), &q.Deadline, &q.HeldUntil,
+		&q.TimerAt, &q.Lifeline, &r.status, &q.IsAddressed, &r.same, &q.SameAs, &q.Joined,
+	}
+}
+
+// ReadPending reads questions with PendingColumns.
+func (t *Tables) ReadPending(ctx context.Context, query Query, text string, args ...any) ([]PendingUpdate, error) {
+	var rows []pendingRow
+	err := query(appendTo(&rows, func(r *pendingRow) []any { return r.dest(t) }), text, args...)
+	updates := make([]PendingUpdate, len(rows))
+	for i := range rows {
+		r, q := &rows[i], &rows[i].Row
+		if err == nil {
+			q.App, err = t.NameText(ctx, AppName, r.names[0], q.App)
+		}
+		if err == nil {
+			q.Session, err = t.NameText(ctx, SessionName, r.names[1], q.Session)
+		}
+		if err == nil {
+			q.Waiter, err = waiterOf(r.status)
+		}
+		q.Same = string(r.same)
+		updates[i] = r.PendingUpdate
+	}
+	return updates, err
+}
+
+// LoadPending reads the pending questions into memory.
+func (t *Tables) LoadPending(ctx context.Context, query Query) error {
+	stored, err := t.ReadPending(ctx, query, QueryPendingQuestions)
+	if err == nil {
+		t.State.Pending.Load(stored)
+	}
+	return err
+}
+
 // Load replaces the questions by the stored ones.
-func (p *PendingQuestions[N]) Load(stored []PendingUpdate[N]) {
+func (p *PendingQuestions) Load(stored []PendingUpdate) {
 	p.mu.Lock()
-	p.rows, p.same = map[schema.EventID]PendingQuestion[N]{}, map[string][]schema.EventID{}
+	p.rows, p.same = map[schema.EventID]PendingQuestion{}, map[string][]schema.EventID{}
 	p.mu.Unlock()
 	p.Commit(stored)
 }
 
 // Commit applies the updates of a transaction.
-func (p *PendingQuestions[N]) Commit(updates []PendingUpdate[N]) {
+func (p *PendingQuestions) Commit(updates []PendingUpdate) {
 	if len(updates) == 0 {
 		return
 	}
@@ -93,14 +142,14 @@ func (p *PendingQuestions[N]) Commit(updates []PendingUpdate[N]) {
 	}
 }
 
-func (p *PendingQuestions[N]) putLocked(id schema.EventID, row PendingQuestion[N]) {
+func (p *PendingQuestions) putLocked(id schema.EventID, row PendingQuestion) {
 	if _, ok := p.rows[id]; !ok && row.Same != "" {
 		p.same[row.Same] = append(p.same[row.Same], id) // IDs grow
 	}
 	p.rows[id] = row
 }
 
-func (p *PendingQuestions[N]) removeLocked(id schema.EventID) {
+func (p *PendingQuestions) removeLocked(id schema.EventID) {
 	key := p.rows[id].Same
 	delete(p.rows, id)
 	if i, ok := slices.BinarySearch(p.same[key], id); ok {
@@ -113,7 +162,7 @@ func (p *PendingQuestions[N]) removeLocked(id schema.EventID) {
 
 // Group returns the questions with a duplicate key that leader leads, oldest first; the
 // leaders themselves if leader is 0.
-func (p *PendingQuestions[N]) Group(key string, leader schema.EventID) (members []store.GroupMember) {
+func (p *PendingQuestions) Group(key string, leader schema.EventID) (members []store.GroupMember) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for _, id := range p.same[key] {
@@ -125,7 +174,7 @@ func (p *PendingQuestions[N]) Group(key string, leader schema.EventID) (members 
 }
 
 // Get returns a pending question.
-func (p *PendingQuestions[N]) Get(id schema.EventID) (row PendingQuestion[N], ok bool) {
+func (p *PendingQuestions) Get(id schema.EventID) (row PendingQuestion, ok bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	row, ok = p.rows[id]
@@ -133,14 +182,14 @@ func (p *PendingQuestions[N]) Get(id schema.EventID) (row PendingQuestion[N], ok
 }
 
 // Len returns the number of pending questions.
-func (p *PendingQuestions[N]) Len() int64 {
+func (p *PendingQuestions) Len() int64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return int64(len(p.rows))
 }
 
 // IDs returns the questions that match, oldest first.
-func (p *PendingQuestions[N]) IDs(match func(schema.EventID, *PendingQuestion[N]) bool) (ids []schema.EventID) {
+func (p *PendingQuestions) IDs(match func(schema.EventID, *PendingQuestion) bool) (ids []schema.EventID) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for id, row := range p.rows {
@@ -154,7 +203,7 @@ func (p *PendingQuestions[N]) IDs(match func(schema.EventID, *PendingQuestion[N]
 
 // Due returns up to n questions whose time at is not after now, the earliest first, and the
 // next time after now; zero: none.
-func (p *PendingQuestions[N]) Due(now time.Time, n int, at func(*PendingQuestion[N]) int64) (due []schema.EventID, next time.Time) {
+func (p *PendingQuestions) Due(now time.Time, n int, at func(*PendingQuestion) int64) (due []schema.EventID, next time.Time) {
 	type dueQuestion struct {
 		at int64
 		id schema.EventID
@@ -180,12 +229,12 @@ func (p *PendingQuestions[N]) Due(now time.Time, n int, at func(*PendingQuestion
 }
 
 // CountSessions returns the number of pending questions per session.
-func (p *PendingQuestions[N]) CountSessions() map[SessionOf[N]]int64 {
+func (p *PendingQuestions) CountSessions() map[store.SessionKey]int64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	counts := map[SessionOf[N]]int64{}
+	counts := map[store.SessionKey]int64{}
 	for _, row := range p.rows {
-		counts[SessionOf[N]{App: row.App, Session: row.Session}]++
+		counts[store.SessionKey{App: row.App, Session: row.Session}]++
 	}
 	return counts
 }

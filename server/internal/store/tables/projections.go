@@ -26,7 +26,7 @@ func (w *Work) moveCursor(name string, from, to int64) error {
 func (t *Tables) ProjectionLag() store.Lag { return t.State.Projected.Lag(time.Now()) }
 
 func (t *Tables) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) error {
-	err := t.WriteJoined(ctx, d.JoinUntil, func(w *Work) error { return w.applyProjection(d) })
+	err := t.Commit(ctx, &Op{Run: func(w *Work) error { return w.applyProjection(d) }}, d.JoinUntil)
 	if err == nil {
 		t.State.Projected.Reach(d.To)
 	}
@@ -159,7 +159,7 @@ func (w *Work) upsertSession(r *store.SessionRow) error {
 			err = w.Exec(`UPDATE spend SET app = $1, person = $2, project = $3 WHERE first = $4`, r.App, r.Person, r.Project, r.First)
 		}
 	}
-	if err == nil && int64(r.Last) <= w.Pruned() { // retention may have overtaken the projector
+	if err == nil && int64(r.Last) <= w.Pruned { // retention may have overtaken the projector
 		err = w.deleteSessionIfEmpty(r.App, r.Session)
 	}
 	if err != nil || r.Transcript == nil {

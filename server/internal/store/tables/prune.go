@@ -97,7 +97,7 @@ func (r *pruneRun) pruneEventsUntil(ctx context.Context, end int64, goesOn func(
 		if err != nil || len(pruned) == 0 {
 			return 0, err
 		}
-		w.AfterCommit(func() {
+		w.afterCommit(func() {
 			from = pruned[len(pruned)-1].seq + 1
 			r.result.Events += int64(len(pruned))
 		})
@@ -139,7 +139,7 @@ func (r *pruneRun) pruneImports(ctx context.Context) error {
 			}
 			removed += len(pruned)
 		}
-		w.AfterCommit(func() {
+		w.afterCommit(func() {
 			if len(sessions) > 0 {
 				last = sessions[len(sessions)-1].active
 			}
@@ -197,7 +197,7 @@ func (w *Work) removeEvents(pruned []prunedEvent) error {
 	if err := w.Exec(`DELETE FROM events WHERE seq = ANY($1)`, seqs); err != nil {
 		return err
 	}
-	w.Count(Delta{Events: -n, Bytes: -size, Pruned: slices.Max(seqs)})
+	w.Events, w.Bytes, w.Deleted, w.Pruned = w.Events-n, w.Bytes-size, w.Deleted+n, max(w.Pruned, slices.Max(seqs))
 	if err := w.removeFromIndex(seqs); err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (r *pruneRun) pruneQuestions(ctx context.Context) error {
 		if err != nil || len(pruned) == 0 {
 			return 0, err
 		}
-		w.AfterCommit(func() { from = pruned[len(pruned)-1].seq + 1 })
+		w.afterCommit(func() { from = pruned[len(pruned)-1].seq + 1 })
 		return len(pruned), r.removeQuestions(w, pruned)
 	})
 }
@@ -312,11 +312,11 @@ func (r *pruneRun) removeQuestions(w *Work, pruned []prunedEvent) error {
 	if _, err := w.Get([]any{&decided}, queryDecidedOf, seqs); err != nil {
 		return err
 	}
-	w.Count(Delta{Decided: -decided, Pruned: last})
+	w.Decided, w.Pruned = w.Decided-decided, max(w.Pruned, last)
 	if err := w.execAll(perQuestion[:], seqs); err != nil {
 		return err
 	}
-	w.AfterCommit(func() {
+	w.afterCommit(func() {
 		r.result.Questions += int64(len(pruned))
 		r.result.Changes += changes
 	})
@@ -361,7 +361,7 @@ func (r *pruneRun) pruneTestSegment(ctx context.Context, from, end int64) error 
 		if err != nil {
 			return 0, err
 		}
-		w.AfterCommit(func() { r.result.Events += int64(len(events)) })
+		w.afterCommit(func() { r.result.Events += int64(len(events)) })
 		questions, err := w.selectPrunable(queryPrunableTestQuestions, from, end, app, r.batch)
 		if err == nil {
 			err = r.removeQuestions(w, questions)

@@ -21,7 +21,7 @@ func (t *Tables) AddPushSubscription(ctx context.Context, person string, b schem
 		}
 		return w.Exec(`INSERT INTO browsers (endpoint, p256dh, auth, person, made_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
-			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, Millis(w.Now()))
+			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, Millis(w.Now))
 	})
 }
 
@@ -63,6 +63,6 @@ func (t *Tables) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) 
 
 func (t *Tables) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
 	return t.Write(ctx, Essential|Policy, func(w *Work) error {
-		return w.Exec(`INSERT INTO links_used (question, mac, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, id, mac, Millis(w.Now()))
+		return w.Exec(`INSERT INTO links_used (question, mac, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, id, mac, Millis(w.Now))
 	})
 }

@@ -68,7 +68,11 @@ func (t *Tables) Question(ctx context.Context, id schema.EventID) (*store.Questi
 	if !found {
 		return nil, t.explainNoQuestion(ctx, id)
 	}
-	return r.question(ctx, t)
+	q, err := r.question(ctx, t)
+	if err == nil {
+		t.own(&q.Place)
+	}
+	return q, err
 }
 
 // explainNoQuestion returns schema.ErrNoQuestion, or schema.ErrNotFound if there is no such

@@ -54,7 +54,7 @@ func (t *Tables) OpenCalls(ctx context.Context) (calls []store.RatedCall, err er
 }
 
 func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
-	return t.WriteJoined(ctx, b.JoinUntil, func(w *Work) error {
+	return t.Commit(ctx, &Op{Run: func(w *Work) error {
 		if err := w.moveCursor("ratings", b.From, b.To); err != nil {
 			return err
 		}
@@ -74,12 +74,12 @@ func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
 			}
 		}
 		return nil
-	})
+	}}, b.JoinUntil)
 }
 
 // upsertCall stores a call unless retention has removed its event.
 func (w *Work) upsertCall(c *store.RatedCall) error {
-	if int64(c.ID) <= w.Pruned() {
+	if int64(c.ID) <= w.Pruned {
 		var one int64
 		if found, err := w.Get([]any{&one}, queryIsEvent, c.ID); err != nil || !found {
 			return err

@@ -28,7 +28,7 @@ func (t *Tables) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, err
 		if err := w.revokeAllowances(&made.Rule); err != nil {
 			return err
 		}
-		made.ID, made.After = last.Int64+1, schema.EventID(w.Head())
+		made.ID, made.After = last.Int64+1, schema.EventID(w.Head)
 		text, err := json.Marshal(made.Rule)
 		if err != nil {
 			return fmt.Errorf("encode a rule: %w", err)
@@ -96,8 +96,8 @@ func (t *Tables) LiveRules(ctx context.Context, now time.Time) ([]store.Rule, er
 	return collect(ctx, t, ruleFields, ruleColumns+`WHERE revoked_at = 0 AND (expires_at = 0 OR expires_at > $1) ORDER BY id`, Millis(now))
 }
 
-// RecordRuleUse counts a decision by a rule. The write fails with ErrRuleEnded if the rule was
+// recordRuleUse counts a decision by a rule. The write fails with ErrRuleEnded if the rule was
 // revoked in the meantime.
-func (w *Work) RecordRuleUse(id int64) error {
-	return w.ExecOne(GuardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, Millis(w.Now()), id)
+func (w *Work) recordRuleUse(id int64) error {
+	return w.ExecOne(GuardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, Millis(w.Now), id)
 }

@@ -282,9 +282,5 @@ func (t *Tables) SessionsOf(ctx context.Context, app string, since time.Time) (a
 }
 
 func (t *Tables) PendingCounts(ctx context.Context) (map[store.SessionKey]int64, error) {
-	counts := map[store.SessionKey]int64{}
-	for key, n := range t.State.Pending.CountSessions() {
-		counts[store.SessionKey{App: key.App, Session: key.Session}] = n
-	}
-	return counts, ctx.Err()
+	return t.State.Pending.CountSessions(), ctx.Err()
 }

@@ -14,7 +14,7 @@ type State struct {
 	Pruned  atomic.Int64 // highest sequence number that retention removed
 	Events  atomic.Int64 // number of stored events
 	Decided atomic.Int64 // number of decided questions
-	Pending PendingQuestions[string]
+	Pending PendingQuestions
 	Tail    LogTail
 	Texts   SessionTexts
 

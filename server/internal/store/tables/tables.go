@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
@@ -27,24 +29,13 @@ type Tx interface {
 	Get(into []any, query string, args ...any) (found bool, err error)
 	// Query calls each for every row. each runs no statement.
 	Query(each func(Rows) error, query string, args ...any) error
-	Now() time.Time
-	// Head is the last sequence number of the log.
-	Head() int64
-	// Chain is the end of the audit log. It is undone with the statements of a write that fails.
-	Chain() *Chain
-	// Pruned is the highest sequence number that retention removed.
-	Pruned() int64
-	// Count adds to the counters.
-	Count(d Delta)
-	// InsertChange appends the row of the log for a change of a question, with the question's status after it. The
+	// EventByKey returns the event with the hash of an idempotency key.
+	EventByKey(key []byte) (seq int64, found bool, err error)
+	// InsertEvent stores the row of an event and its names, which it may clean. key is nil without an idempotency key.
+	InsertEvent(e *store.Event, uid uuid.UUID, key []byte) error
+	// InsertChange stores the row of the log for a change of a question, with the question's status after it. The
 	// next statement updates the question: on SQLite it takes last_change from last_insert_rowid().
-	InsertChange(id schema.EventID, ends bool, status []byte) (seq int64, err error)
-	// LeaseDeliveries leases up to n deliveries that are due, the earliest first.
-	LeaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error)
-	// UpsertDelivery stores the delivery of an answer.
-	UpsertDelivery(id schema.EventID, d *store.Delivery) error
-	// PlaceOf returns the columns owner and machine of a question with the address that is stored at this hub.
-	PlaceOf(address string) (owner, machine string)
+	InsertChange(seq int64, id schema.EventID, ends bool, status []byte) error
 	// DeleteChanges removes the changes of questions. last is the highest sequence number of them.
 	DeleteChanges(questions []int64) (n, last int64, err error)
 	// Size returns the size of the stored data in bytes, which RetentionPolicy.MaxBytes limits.
@@ -54,11 +45,17 @@ type Tx interface {
 	Names
 }
 
-// Delta is added to the counters of an engine.
-type Delta struct {
-	Events, Bytes int64 // number and size of events
-	Decided       int64 // number of decided questions
-	Pruned        int64 // highest sequence number that retention removed; 0: unchanged
+// Counters are running values of the log, which an engine caches. A transaction works on a copy, which becomes
+// current when it commits.
+type Counters struct {
+	Head     int64 // last sequence number of the log
+	Pruned   int64 // highest sequence number that retention removed
+	Events   int64 // number of stored events
+	Deleted  int64 // number of events that this hub has removed
+	Bytes    int64 // size of envelopes and payloads
+	Received int64 // time of the newest event, Unix milliseconds
+	Decided  int64 // number of decided questions
+	Chain    Chain // end of the audit log
 }
 
 // Guard names what a statement of ExecOne requires.
@@ -77,29 +74,35 @@ func GuardError(guard Guard) error {
 
 // Work is a transaction of an engine with the rules of the tables. An engine has one for each of its
 // transactions, which may have several writes.
+//
+// A Tx of an engine must not embed its Work: a method that it lacks would be that of the Work, which calls the Tx.
 type Work struct {
 	Tx
-	t *Tables
+	*Counters
+	Now time.Time // the same for all writes of the transaction
+	t   *Tables
 	// changesFreezes is set if this transaction made or lifted a freeze: the ones in memory are older.
 	changesFreezes bool
 	rows           []store.LogRow // to publish after the commit
-	pending        []PendingUpdate[string]
+	pending        []PendingUpdate
 	committed      []func()                 // to run after the commit
 	versions       map[schema.EventID]int64 // of the questions that this transaction changed
 }
 
-// Begin returns the Work of a transaction.
-func (t *Tables) Begin(tx Tx) *Work { return &Work{Tx: tx, t: t, versions: map[schema.EventID]int64{}} }
+// Begin returns the Work of a transaction, which changes the counters.
+func (t *Tables) Begin(tx Tx, now time.Time, c *Counters) *Work {
+	return &Work{Tx: tx, Counters: c, Now: now, t: t, versions: map[schema.EventID]int64{}}
+}
 
-// Publish adds a row of the log that is published after the commit.
-func (w *Work) Publish(row store.LogRow) { w.rows = append(w.rows, row) }
+// publish adds a row of the log that is published after the commit.
+func (w *Work) publish(row store.LogRow) { w.rows = append(w.rows, row) }
 
 // Rows are the rows of the log to publish.
 func (w *Work) Rows() []store.LogRow { return w.rows }
 
-// AfterCommit runs f when the transaction is committed, on the writer's goroutine. f changes the state in
+// afterCommit runs f when the transaction is committed, on the writer's goroutine. f changes the state in
 // memory, which other hubs read again then.
-func (w *Work) AfterCommit(f func()) { w.committed = append(w.committed, f) }
+func (w *Work) afterCommit(f func()) { w.committed = append(w.committed, f) }
 
 // ChangesState reports whether there are functions to run after the commit.
 func (w *Work) ChangesState() bool { return len(w.committed) > 0 }
@@ -110,6 +113,15 @@ func (w *Work) Commit() {
 	for _, f := range w.committed {
 		f()
 	}
+	w.t.Show(w.Counters)
+}
+
+// Show shows the counters of the last commit to readers.
+func (t *Tables) Show(c *Counters) {
+	t.State.Events.Store(c.Events)
+	t.State.Decided.Store(c.Decided)
+	t.State.Pruned.Store(c.Pruned)
+	t.State.Head.Store(c.Head)
 }
 
 // Mark is a point of a transaction to which Undo returns.
@@ -125,7 +137,7 @@ func (w *Work) Undo(m Mark) {
 }
 
 // PendingQuestion returns the facts about a pending question as of this transaction.
-func (w *Work) PendingQuestion(id schema.EventID) (row PendingQuestion[string], ok bool) {
+func (w *Work) PendingQuestion(id schema.EventID) (row PendingQuestion, ok bool) {
 	for _, u := range slices.Backward(w.pending) {
 		if u.ID == id {
 			return u.Row, !u.Ended
@@ -139,31 +151,31 @@ type Change int
 
 // The properties.
 const (
-	Plain     Change = 0
-	Essential Change = 1 << iota // also on a nearly full disk
-	Policy                       // of accounts, rules or settings, which other hubs have to read again
+	Plain      Change = 0
+	Essential  Change = 1 << iota // also on a nearly full disk
+	Policy                        // of accounts, rules or settings, which other hubs have to read again
+	PlainEvent                    // an event without a question, which is refused on a nearly full disk
+	OneRow                        // nothing that must be undone if it fails
 )
 
 // Rows are the rows of a query.
-type Rows interface {
-	Next() bool
-	Scan(into ...any) error
-	Err() error
-}
+type Rows interface{ Scan(into ...any) error }
 
-// Engine runs statements and transactions.
+// Engine reads, and has the place of this hub. An implementation must not embed Tables, for the reason at Work.
 type Engine interface {
-	Write(ctx context.Context, kind Change, run func(*Work) error) error
 	// Read calls each for every row.
 	Read(ctx context.Context, each func(Rows) error, query string, args ...any) error
 	// ReadOne reads one row, by its key or of few. It does not end with ctx.
 	ReadOne(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
-	// WriteJoined is Write that may wait for the commit of another write, until a channel is closed; nil: it doesn't.
-	WriteJoined(ctx context.Context, until <-chan struct{}, run func(*Work) error) error
-	// NextDelivery is the query of the time at which LeaseDeliveries finds the next delivery.
-	NextDelivery() (query string, args []any)
-	// Queued is the number of writes that wait.
-	Queued() int
+	// Commit waits until a write is committed and published. It may wait for the commit of another write, until a
+	// channel is closed; nil: it doesn't.
+	Commit(ctx context.Context, o *Op, until <-chan struct{}) error
+	// Self is the ID of this process among the hubs.
+	Self() string
+	// Place is what the questions and deliveries of this hub store; zero: it is the only hub.
+	Place() store.Place
+	// RequireCurrent fails with store.ErrPolicyChanged if other hubs have changed what the authority depends on.
+	RequireCurrent(a store.Authority) error
 	Names
 }
 
@@ -171,9 +183,10 @@ type Engine interface {
 type Query func(each func(Rows) error, query string, args ...any) error
 
 // Tables implements the roles of store.Store whose tables are the same in every engine. What it has in memory is
-// that of the last commit: the functions of AfterCommit change it. An engine sets ID and Key when it opens.
+// that of the last commit: the functions of afterCommit change it. An engine sets ID and Key when it opens.
 type Tables struct {
 	Engine
+	Queue *Queue
 	State *State
 	ID    string        // of the hub
 	Key   *identity.Key // of the hub
@@ -219,6 +232,11 @@ func orNotFound(found bool, err error) error {
 		return schema.ErrNotFound
 	}
 	return err
+}
+
+// Write commits what run does as a whole.
+func (t *Tables) Write(ctx context.Context, kind Change, run func(*Work) error) error {
+	return t.Commit(ctx, &Op{Kind: kind, Run: run}, nil)
 }
 
 func (t *Tables) exec(ctx context.Context, kind Change, query string, args ...any) error {

@@ -153,17 +153,15 @@ func (r *recorder) ReadOne(ctx context.Context, into []any, query string, args .
 	return r.Engine.ReadOne(ctx, into, query, args...)
 }
 
-func (r *recorder) Write(ctx context.Context, kind tables.Change, run func(*tables.Work) error) error {
-	return r.Engine.Write(ctx, kind, func(w *tables.Work) error {
+func (r *recorder) Commit(ctx context.Context, o *tables.Op, until <-chan struct{}) error {
+	run := o.Run
+	o.Run = func(w *tables.Work) error {
 		before := w.Tx
 		w.Tx = recordedTx{before, r}
 		defer func() { w.Tx = before }()
 		return run(w)
-	})
-}
-
-func (r *recorder) WriteJoined(ctx context.Context, _ <-chan struct{}, run func(*tables.Work) error) error {
-	return r.Write(ctx, tables.Plain, run)
+	}
+	return r.Engine.Commit(ctx, o, until)
 }
 
 type recordedTx struct {
