@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/hookback/hookback/schema"
@@ -21,19 +22,26 @@ var (
 		" ILIKE ", " LIKE ", ` COLLATE "C"`, "", "encode(", "CAST(", ", 'escape')", " AS TEXT)",
 	)
 	postgresOnly = regexp.MustCompile(`(?s)/\*\[\*/.*?/\*\]\*/`)
+	parameter    = regexp.MustCompile(`\$\d+`)
 	arrayMember  = regexp.MustCompile(`(=|<>) (ANY|ALL)\((\$\d+)\)`)
 )
 
 // translate returns a statement in SQLite's SQL.
 func translate(query string) string {
 	query = spellings.Replace(postgresOnly.ReplaceAllString(query, ""))
-	return arrayMember.ReplaceAllStringFunc(query, func(match string) string {
+	query = arrayMember.ReplaceAllStringFunc(query, func(match string) string {
 		parts := arrayMember.FindStringSubmatch(match)
 		if parts[1] == "<>" {
 			return "NOT IN (SELECT value FROM json_each(" + parts[3] + "))"
 		}
 		return "IN (SELECT value FROM json_each(" + parts[3] + "))"
 	})
+	for i, name := range parameter.FindAllString(query, -1) {
+		if name != "$"+strconv.Itoa(i+1) {
+			return query
+		}
+	}
+	return parameter.ReplaceAllString(query, "?") // the driver allocates the name of each parameter that has one
 }
 
 // translateArgs replaces the arrays and the names in the arguments of a statement.

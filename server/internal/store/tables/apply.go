@@ -42,7 +42,7 @@ func (w *Work) insertQuestion(e *store.Event, q *store.NewQuestion) (leader *gro
 	if err != nil {
 		return nil, err
 	}
-	w.pending = append(w.pending, PendingUpdate{ID: e.ID, Row: PendingQuestion{
+	w.pending = append(w.pending, PendingUpdate{ID: e.ID, Row: pendingQuestion{
 		App: e.App, Session: e.Session, Deadline: Millis(q.Deadline), TimerAt: Millis(q.Timers.Next()),
 		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
 	}})
@@ -109,7 +109,7 @@ func (t *Tables) Apply(ctx context.Context, c store.Change) error {
 
 // apply writes the change of a question, with those of its duplicates.
 func (w *Work) apply(c *store.Change) error {
-	before, _ := w.PendingQuestion(c.Event.ID)
+	before, _ := w.pendingQuestion(c.Event.ID)
 	if err := w.applyOne(c); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (w *Work) applyOne(c *store.Change) error {
 			return err
 		}
 	}
-	pending, isPending := w.PendingQuestion(id)
+	pending, isPending := w.pendingQuestion(id)
 	settles := c.Ends || isPending && c.State != schema.Pending
 	seq := w.nextSeq()
 	err := w.InsertChange(seq, id, c.Ends, c.Status)
@@ -203,7 +203,7 @@ const guardVersion Guard = "version"
 
 // updatePending updates the copy of a pending question: its awaiting rows, and the
 // facts in memory.
-func (w *Work) updatePending(c *store.Change, row PendingQuestion, settles bool) error {
+func (w *Work) updatePending(c *store.Change, row pendingQuestion, settles bool) error {
 	id := c.Event.ID
 	if row.IsAddressed && (settles || c.Awaiting != nil) {
 		if err := w.Exec(`DELETE FROM awaiting WHERE seq = $1`, id); err != nil {

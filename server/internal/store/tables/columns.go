@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// TimeColumn stores a time in Unix milliseconds; 0: the zero time.
-type TimeColumn struct{ dest *time.Time }
+// timeColumn stores a time in Unix milliseconds; 0: the zero time.
+type timeColumn struct{ dest *time.Time }
 
 // ScanTime returns the column of a time to store, or to scan into.
-func ScanTime(dest *time.Time) TimeColumn { return TimeColumn{dest} }
+func ScanTime(dest *time.Time) timeColumn { return timeColumn{dest} }
 
 // Value implements driver.Valuer.
-func (c TimeColumn) Value() (driver.Value, error) { return Millis(*c.dest), nil }
+func (c timeColumn) Value() (driver.Value, error) { return Millis(*c.dest), nil }
 
 // Scan implements sql.Scanner.
-func (c TimeColumn) Scan(value any) error {
+func (c timeColumn) Scan(value any) error {
 	ms, ok := value.(int64)
 	if !ok {
 		return fmt.Errorf("a time is stored as %T", value)
@@ -26,20 +26,20 @@ func (c TimeColumn) Scan(value any) error {
 	return nil
 }
 
-// JSONColumn stores a value as JSON, and scans it into a pointer.
-type JSONColumn struct {
+// jsonColumn stores a value as JSON, and scans it into a pointer.
+type jsonColumn struct {
 	value  any
 	asText bool
 }
 
 // JSON returns the text column of a value, or of a pointer to scan into.
-func JSON(value any) JSONColumn { return JSONColumn{value, true} }
+func JSON(value any) jsonColumn { return jsonColumn{value, true} }
 
 // JSONBytes is JSON for a column of bytes.
-func JSONBytes(value any) JSONColumn { return JSONColumn{value, false} }
+func JSONBytes(value any) jsonColumn { return jsonColumn{value, false} }
 
 // Value implements driver.Valuer.
-func (c JSONColumn) Value() (driver.Value, error) {
+func (c jsonColumn) Value() (driver.Value, error) {
 	text, err := json.Marshal(c.value)
 	if c.asText {
 		return string(text), err
@@ -48,7 +48,7 @@ func (c JSONColumn) Value() (driver.Value, error) {
 }
 
 // Scan implements sql.Scanner.
-func (c JSONColumn) Scan(value any) error {
+func (c jsonColumn) Scan(value any) error {
 	switch text := value.(type) {
 	case string:
 		return json.Unmarshal([]byte(text), c.value)

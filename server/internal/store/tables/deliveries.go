@@ -94,10 +94,10 @@ func (t *Tables) own(p *store.Place) {
 }
 
 func (t *Tables) DueQuestions(ctx context.Context, now time.Time, n int) (due []schema.EventID, next time.Time, err error) {
-	for _, timeOf := range []func(*PendingQuestion) int64{
-		func(q *PendingQuestion) int64 { return q.HeldUntil },
-		func(q *PendingQuestion) int64 { return q.Deadline },
-		func(q *PendingQuestion) int64 { return q.TimerAt },
+	for _, timeOf := range []func(*pendingQuestion) int64{
+		func(q *pendingQuestion) int64 { return q.HeldUntil },
+		func(q *pendingQuestion) int64 { return q.Deadline },
+		func(q *pendingQuestion) int64 { return q.TimerAt },
 	} {
 		found, at := t.State.Pending.Due(now, n, timeOf)
 		due = append(due, found...)
@@ -109,17 +109,17 @@ func (t *Tables) DueQuestions(ctx context.Context, now time.Time, n int) (due []
 }
 
 func (t *Tables) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) {
-	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion) bool { return q.HeldUntil > 0 }), ctx.Err()
+	return t.State.Pending.IDs(func(_ schema.EventID, q *pendingQuestion) bool { return q.HeldUntil > 0 }), ctx.Err()
 }
 
 func (t *Tables) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return t.State.Pending.IDs(func(_ schema.EventID, q *PendingQuestion) bool {
+	return t.State.Pending.IDs(func(_ schema.EventID, q *pendingQuestion) bool {
 		return q.Session == session && q.App == app
 	}), ctx.Err()
 }
 
 func (t *Tables) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := t.State.Pending.IDs(func(id schema.EventID, q *PendingQuestion) bool {
+	ids := t.State.Pending.IDs(func(id schema.EventID, q *pendingQuestion) bool {
 		return q.Lifeline == of && of != store.NoLifeline && id > after
 	})
 	return ids[:min(limit, len(ids))], ctx.Err()

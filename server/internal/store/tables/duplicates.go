@@ -113,7 +113,7 @@ func (w *Work) leaveGroup(id schema.EventID, key string, leader schema.EventID) 
 // to, if the agent of the leader is lost and another one waits. A leader with an answer in
 // its undo window stays, because that answer is for the members that its group had.
 func (w *Work) replaceLostLeader(id schema.EventID) error {
-	row, ok := w.PendingQuestion(id)
+	row, ok := w.pendingQuestion(id)
 	if !ok || row.Same == "" {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (w *Work) setLeader(leader *groupRow, members []*groupRow) error {
 }
 
 func (w *Work) setLeaderOf(id, leader schema.EventID, joined int64) error {
-	if row, ok := w.PendingQuestion(id); ok {
+	if row, ok := w.pendingQuestion(id); ok {
 		row.SameAs, row.Joined = leader, joined
 		w.pending = append(w.pending, PendingUpdate{ID: id, Row: row})
 	}

@@ -52,14 +52,14 @@ func (g *groupTable) add(t *testing.T, id schema.EventID, waiter schema.Waiter) 
 	leader, err := g.work.groupLeader(e, &store.NewQuestion{DuplicateKey: []byte("key")})
 	require.NoError(t, err)
 	g.rows[id], g.events[id] = &groupRow{id: id, version: 1, state: schema.Pending}, e
-	g.work.pending = append(g.work.pending, PendingUpdate{ID: id, Row: PendingQuestion{Same: "key"}})
+	g.work.pending = append(g.work.pending, PendingUpdate{ID: id, Row: pendingQuestion{Same: "key"}})
 	require.NoError(t, g.work.joinGroup(id, leader))
 }
 
 // end resolves a question.
 func (g *groupTable) end(t *testing.T, id schema.EventID) {
 	t.Helper()
-	row, _ := g.work.PendingQuestion(id)
+	row, _ := g.work.pendingQuestion(id)
 	g.rows[id].state = schema.Responded
 	g.work.pending = append(g.work.pending, PendingUpdate{ID: id, Ended: true})
 	require.NoError(t, g.work.leaveGroup(id, row.Same, row.SameAs))

@@ -241,9 +241,9 @@ func newInbox(found map[string][]int64) (*Tables, *fakeEngine) {
 		return rows
 	})
 	s.State.Pending.Load([]PendingUpdate{
-		{ID: 7, Row: PendingQuestion{App: "a", Waiter: schema.Listening}},
-		{ID: 8, Row: PendingQuestion{App: schema.TestApp}},
-		{ID: 9, Row: PendingQuestion{App: "a", IsAddressed: true}},
+		{ID: 7, Row: pendingQuestion{App: "a", Waiter: schema.Listening}},
+		{ID: 8, Row: pendingQuestion{App: schema.TestApp}},
+		{ID: 9, Row: pendingQuestion{App: "a", IsAddressed: true}},
 	})
 	return s, e
 }

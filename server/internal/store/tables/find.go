@@ -65,7 +65,7 @@ func (t *Tables) Find(ctx context.Context, f store.Filter) ([]*store.Event, erro
 
 // newFindQuery translates f.
 func (t *Tables) newFindQuery(ctx context.Context, f *store.Filter) (*findQuery, error) {
-	q := &findQuery{Tables: t, limit: f.Limit, ascending: f.Oldest || f.After > 0, status: f.Status, patterns: LikePatterns(f.Text)}
+	q := &findQuery{Tables: t, limit: f.Limit, ascending: f.Oldest || f.After > 0, status: f.Status, patterns: likePatterns(f.Text)}
 	switch {
 	case len(f.Text) > maxTextBytes || !utf8.ValidString(f.Text):
 		return nil, &schema.FieldError{Field: "q", Detail: "must be UTF-8 text of at most 1024 bytes"}

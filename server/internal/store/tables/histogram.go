@@ -8,17 +8,17 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// QuartersPerDay is the number of quarter-hours in a UTC day.
-const QuartersPerDay = 96
+// quartersPerDay is the number of quarter-hours in a UTC day.
+const quartersPerDay = 96
 
-// BucketRange is a part of a period that is covered by buckets of one unit, in quarters.
-type BucketRange struct{ Unit, From, To int64 }
+// bucketRange is a part of a period that is covered by buckets of one unit, in quarters.
+type bucketRange struct{ Unit, From, To int64 }
 
-// BucketRanges covers all time since quarter from: in quarters until the end of that UTC
+// bucketRanges covers all time since quarter from: in quarters until the end of that UTC
 // day, then in days.
-func BucketRanges(from int64) []BucketRange {
-	tomorrow := (from + QuartersPerDay - 1) / QuartersPerDay
-	return []BucketRange{{1, from, tomorrow * QuartersPerDay}, {QuartersPerDay, tomorrow, 1 << 40}}
+func bucketRanges(from int64) []bucketRange {
+	tomorrow := (from + quartersPerDay - 1) / quartersPerDay
+	return []bucketRange{{1, from, tomorrow * quartersPerDay}, {quartersPerDay, tomorrow, 1 << 40}}
 }
 
 // Histogram has the uses of a tool by duration bucket.

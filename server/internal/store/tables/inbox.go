@@ -12,7 +12,7 @@ import (
 )
 
 // insertAwaiting stores the people that a question waits for. A question that everyone may
-// answer has no rows: see PendingQuestion.IsAddressed.
+// answer has no rows: see pendingQuestion.IsAddressed.
 func (w *Work) insertAwaiting(id schema.EventID, app string, people []string) error {
 	for _, person := range people {
 		if err := w.Exec(`INSERT INTO awaiting (person, seq, app) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
@@ -87,7 +87,7 @@ func (t *Tables) pendingInbox(f store.InboxFilter, apps []string, from, to int64
 	if f.Status != "" && f.Status != inbox.HitlPending || !forEveryone && len(f.Agents) == 0 {
 		return nil
 	}
-	ids := t.State.Pending.IDs(func(id schema.EventID, q *PendingQuestion) bool {
+	ids := t.State.Pending.IDs(func(id schema.EventID, q *pendingQuestion) bool {
 		return !(forEveryone && q.IsAddressed) && int64(id) >= from &&
 			int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
 	})
@@ -185,7 +185,7 @@ func (t *Tables) countInbox(ctx context.Context, apps []string, status inbox.Hit
 // countOfApp counts the questions of an application in [from, to).
 func (t *Tables) countOfApp(ctx context.Context, app string, status inbox.HitlStatus, from, to int64) (n int64, err error) {
 	if status == inbox.HitlPending {
-		return t.countPending(func(id schema.EventID, q *PendingQuestion) bool {
+		return t.countPending(func(id schema.EventID, q *pendingQuestion) bool {
 			return q.App == app && int64(id) >= from && int64(id) < to
 		}), nil
 	}
@@ -193,7 +193,7 @@ func (t *Tables) countOfApp(ctx context.Context, app string, status inbox.HitlSt
 	return n, err
 }
 
-func (t *Tables) countPending(match func(schema.EventID, *PendingQuestion) bool) int64 {
+func (t *Tables) countPending(match func(schema.EventID, *pendingQuestion) bool) int64 {
 	return int64(len(t.State.Pending.IDs(match)))
 }
 
@@ -203,11 +203,11 @@ func (t *Tables) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 		return st, err
 	}
 	st.ResponsesCount = t.State.Decided.Load() - decidedTests
-	st.PendingCount = t.countPending(func(_ schema.EventID, q *PendingQuestion) bool { return q.App != schema.TestApp })
-	st.ResolversCount = t.countPending(func(_ schema.EventID, q *PendingQuestion) bool {
+	st.PendingCount = t.countPending(func(_ schema.EventID, q *pendingQuestion) bool { return q.App != schema.TestApp })
+	st.ResolversCount = t.countPending(func(_ schema.EventID, q *pendingQuestion) bool {
 		return q.App != schema.TestApp && q.Waiter == schema.Listening
 	})
-	st.WaitingOnMe = t.countPending(func(_ schema.EventID, q *PendingQuestion) bool {
+	st.WaitingOnMe = t.countPending(func(_ schema.EventID, q *pendingQuestion) bool {
 		return q.App != schema.TestApp && !q.IsAddressed
 	})
 	if awaiting != "" {

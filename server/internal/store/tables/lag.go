@@ -13,18 +13,18 @@ const (
 	// keeps; above that it is less precise.
 	lagResolution = 100 * time.Millisecond
 	maxLagMarks   = 1024
-	// TolerableLag is the lag above which plain events wait for a lagFactor-th of the excess.
-	TolerableLag = 5 * time.Second
+	// tolerableLag is the lag above which plain events wait for a lagFactor-th of the excess.
+	tolerableLag = 5 * time.Second
 	lagFactor    = 5
-	// MaxIngestDelay is the longest wait of a plain event.
-	MaxIngestDelay = time.Second
+	// maxIngestDelay is the longest wait of a plain event.
+	maxIngestDelay = time.Second
 	// maxStall is how long a reader may stay at one position before it is stuck. Events do not wait for
 	// a reader that can't catch up.
 	maxStall = 30 * time.Second
 )
 
-// LagMeter measures how far a background reader of the log is behind.
-type LagMeter struct {
+// lagMeter measures how far a background reader of the log is behind.
+type lagMeter struct {
 	mu       sync.Mutex
 	head     int64     // last row to process
 	at       int64     // last row processed
@@ -40,7 +40,7 @@ type lagMark struct {
 }
 
 // Grow records that the row head was committed, or, at startup, that it exists.
-func (m *LagMeter) Grow(head int64, now time.Time) {
+func (m *lagMeter) Grow(head int64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if head <= m.head {
@@ -56,7 +56,7 @@ func (m *LagMeter) Grow(head int64, now time.Time) {
 }
 
 // thinOut drops every second mark. Rows count as committed at the time of an earlier one.
-func (m *LagMeter) thinOut() {
+func (m *lagMeter) thinOut() {
 	for i := range len(m.marks) / 2 {
 		m.marks[i] = m.marks[2*i]
 	}
@@ -64,7 +64,7 @@ func (m *LagMeter) thinOut() {
 }
 
 // Reach records that the rows up to seq are processed.
-func (m *LagMeter) Reach(seq int64) {
+func (m *lagMeter) Reach(seq int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.at = max(m.at, seq)
@@ -80,7 +80,7 @@ func (m *LagMeter) Reach(seq int64) {
 }
 
 // Lag returns how far the reader is behind.
-func (m *LagMeter) Lag(now time.Time) (lag store.Lag) {
+func (m *lagMeter) Lag(now time.Time) (lag store.Lag) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lag.Rows = max(0, m.head-m.at)
@@ -92,11 +92,11 @@ func (m *LagMeter) Lag(now time.Time) (lag store.Lag) {
 
 // IngestDelay returns how long a plain event has to wait for the reader to catch up. Work from
 // before the hub started delays no one.
-func (m *LagMeter) IngestDelay(now time.Time) time.Duration {
+func (m *lagMeter) IngestDelay(now time.Time) time.Duration {
 	lag := m.Lag(now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.isSteady || lag.Time <= TolerableLag {
+	if !m.isSteady || lag.Time <= tolerableLag {
 		m.stall = lagMark{}
 		return 0
 	}
@@ -106,7 +106,7 @@ func (m *LagMeter) IngestDelay(now time.Time) time.Duration {
 	if now.Sub(m.stall.at) > maxStall {
 		return 0
 	}
-	return min((lag.Time-TolerableLag)/lagFactor, MaxIngestDelay)
+	return min((lag.Time-tolerableLag)/lagFactor, maxIngestDelay)
 }
 
 // LastFullBlock returns the last row of the last full index block of a log that ends at head.

@@ -13,7 +13,7 @@ func TestLagMeter_MeasuresOldestRow(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1e9, 0)
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
-	var m LagMeter
+	var m lagMeter
 	m.Grow(100, at(0))
 	require.Equal(t, store.Lag{Rows: 100, Time: 3 * time.Second}, m.Lag(at(3)))
 	require.Zero(t, m.IngestDelay(at(60)), "work from before the start delays no one")
@@ -27,7 +27,7 @@ func TestLagMeter_MeasuresOldestRow(t *testing.T) {
 	m.Reach(150)
 	require.Equal(t, int64(50), m.Lag(at(200)).Rows)
 	require.InDelta(t, 50*time.Second, m.Lag(at(200)).Time, float64(time.Second))
-	require.Equal(t, MaxIngestDelay, m.IngestDelay(at(200)))
+	require.Equal(t, maxIngestDelay, m.IngestDelay(at(200)))
 	m.Reach(196)
 	require.Zero(t, m.IngestDelay(at(200)))
 	m.Reach(200)
@@ -49,19 +49,19 @@ func TestLagMeter_StuckReaderDelaysNoOne(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1e9, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
-	var m LagMeter
+	var m lagMeter
 	m.Grow(10, at(0))
 	m.Reach(10)
 	m.Grow(20, at(0))
-	require.Equal(t, MaxIngestDelay, m.IngestDelay(at(60)))
-	require.Equal(t, MaxIngestDelay, m.IngestDelay(at(70)))
+	require.Equal(t, maxIngestDelay, m.IngestDelay(at(60)))
+	require.Equal(t, maxIngestDelay, m.IngestDelay(at(70)))
 	require.Zero(t, m.IngestDelay(at(60).Add(maxStall+time.Second)))
 	require.Equal(t, int64(10), m.Lag(at(1000)).Rows)
 
 	m.Reach(11) // slow, but not stuck
-	require.Equal(t, MaxIngestDelay, m.IngestDelay(at(1000)))
+	require.Equal(t, maxIngestDelay, m.IngestDelay(at(1000)))
 	m.Reach(20)
 	require.Zero(t, m.IngestDelay(at(1001)))
 	m.Grow(21, at(2000))
-	require.Equal(t, MaxIngestDelay, m.IngestDelay(at(2060)), "an hour without events is no stall")
+	require.Equal(t, maxIngestDelay, m.IngestDelay(at(2060)), "an hour without events is no stall")
 }

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// LikeFragments returns the LIKE pattern for the fragments in order, with anything in
+// likeFragments returns the LIKE pattern for the fragments in order, with anything in
 // between.
-func LikeFragments(pieces []string) string {
+func likeFragments(pieces []string) string {
 	escaped := make([]string, len(pieces))
 	for i, p := range pieces {
 		escaped[i] = likeEscapes.Replace(p)
@@ -20,10 +20,10 @@ func LikeFragments(pieces []string) string {
 	return strings.Join(escaped, "%")
 }
 
-// LikePatterns returns the LIKE patterns for a text, or nil for an empty text. Events
+// likePatterns returns the LIKE patterns for a text, or nil for an empty text. Events
 // are stored as sent, so the text may appear literally, JSON-escaped, escaped by Go
 // (<, > and &), or in ASCII as Python writes it.
-func LikePatterns(text string) (list []string) {
+func likePatterns(text string) (list []string) {
 	if text == "" {
 		return nil
 	}

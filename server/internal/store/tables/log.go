@@ -103,7 +103,7 @@ const queryEntryEnds = `SELECT seq, question, status FROM changes
 
 func (t *Tables) LogEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	t.State.Projected.Reach(seq)
-	entries, upTo, err = t.entries(ctx, TailProjector, seq, limit)
+	entries, upTo, err = t.entries(ctx, tailProjector, seq, limit)
 	if len(entries) == 0 && err == nil {
 		t.State.Projected.Reach(upTo)
 	}
@@ -129,7 +129,7 @@ func (t *Tables) TraceEntries(ctx context.Context, seq int64, limit int) (entrie
 	return t.readEntries(ctx, seq, limit)
 }
 
-// readEntries is LogTail.Entries from the database.
+// readEntries is logTail.Entries from the database.
 func (t *Tables) readEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	upTo = min(t.Head(), seq+int64(limit))
 	if upTo <= seq {

@@ -16,10 +16,10 @@ const (
 	maxTailEntry = 64 << 10
 )
 
-// LogTail holds the newest rows of the log in memory for the projector, the indexer and the reader
+// logTail holds the newest rows of the log in memory for the projector, the indexer and the reader
 // of the ratings, so that they do not read and decode again the rows just written. Rows leave when all have read
 // them, and the oldest ones when the tail is full.
-type LogTail struct {
+type logTail struct {
 	mu    sync.Mutex
 	first int64     // seq of rows[0]
 	rows  []tailRow // consecutive seqs
@@ -29,9 +29,9 @@ type LogTail struct {
 
 // The readers of the tail.
 const (
-	TailProjector = iota
-	TailIndexer
-	TailRatings
+	tailProjector = iota
+	tailIndexer
+	tailRatings
 	tailReaders
 )
 
@@ -44,7 +44,7 @@ type tailRow struct {
 
 // Append adds committed rows, and removes rows up to pruned. Their bytes belong to the posters, so
 // it copies them.
-func (l *LogTail) Append(rows []store.LogRow, pruned int64) {
+func (l *logTail) Append(rows []store.LogRow, pruned int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range rows {
@@ -81,7 +81,7 @@ func newTailRow(row *store.LogRow) tailRow {
 }
 
 // trim removes the rows that no reader needs, and those above the limits.
-func (l *LogTail) trim(pruned int64) {
+func (l *logTail) trim(pruned int64) {
 	done := max(pruned, slices.Min(l.read[:]))
 	n := 0
 	for n < len(l.rows) && (l.first+int64(n) <= done || len(l.rows)-n > tailRows || l.bytes > tailBytes) {
@@ -94,7 +94,7 @@ func (l *LogTail) trim(pruned int64) {
 
 // Entries returns the entries after seq, which the reader has finished, up to limit rows. upTo is
 // the position that they reach. If ok is false, the next row is only in the database.
-func (l *LogTail) Entries(reader int, seq int64, limit int) (entries []store.LogEntry, upTo int64, ok bool) {
+func (l *logTail) Entries(reader int, seq int64, limit int) (entries []store.LogEntry, upTo int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.read[reader] = seq

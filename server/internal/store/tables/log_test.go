@@ -23,13 +23,13 @@ func TestAppend_WaitsForSlowReaders(t *testing.T) {
 		s.State.Projected.Reach(1)
 		s.State.Projected.Grow(2, time.Now())
 		require.Zero(t, delay())
-		<-time.After(TolerableLag + 500*time.Millisecond) // fake clock
+		<-time.After(tolerableLag + 500*time.Millisecond) // fake clock
 		require.Equal(t, 100*time.Millisecond, delay())
 		s.State.Projected.Reach(2)
 		require.Zero(t, delay())
 		s.State.Indexed.Reach(0)
 		s.State.Indexed.Grow(1023, time.Now())
 		<-time.After(time.Hour) // fake clock
-		require.Equal(t, MaxIngestDelay, delay())
+		require.Equal(t, maxIngestDelay, delay())
 	})
 }

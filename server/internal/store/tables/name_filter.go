@@ -76,7 +76,7 @@ func (t *Tables) matchingNames(ctx context.Context, kind NameKind, n *filter.Nam
 			return errEnough
 		}
 		return nil
-	}, queryNames, kind, maxScannedNames, LikeFragments(n.Fragments()))
+	}, queryNames, kind, maxScannedNames, likeFragments(n.Fragments()))
 	return names, len(names.Texts) <= maxNames, err
 }
 

@@ -17,12 +17,12 @@ import (
 // commit.
 type PendingQuestions struct {
 	mu   sync.RWMutex
-	rows map[schema.EventID]PendingQuestion
+	rows map[schema.EventID]pendingQuestion
 	same map[string][]schema.EventID // the questions with a duplicate key, oldest first
 }
 
-// PendingQuestion has the columns of a pending question. Times are Unix milliseconds; 0: none.
-type PendingQuestion struct {
+// pendingQuestion has the columns of a pending question. Times are Unix milliseconds; 0: none.
+type pendingQuestion struct {
 	App, Session                 string
 	Deadline, HeldUntil, TimerAt int64
 	Lifeline                     store.Lifeline
@@ -34,7 +34,7 @@ type PendingQuestion struct {
 }
 
 // update applies a change that leaves the question pending.
-func (q *PendingQuestion) update(c *store.Change) (err error) {
+func (q *pendingQuestion) update(c *store.Change) (err error) {
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		q.Deadline = Millis(c.Deadline)
 	}
@@ -63,7 +63,7 @@ func waiterOf(status []byte) (schema.Waiter, error) {
 // PendingUpdate is a change of the pending questions by a transaction.
 type PendingUpdate struct {
 	ID    schema.EventID
-	Row   PendingQuestion
+	Row   pendingQuestion
 	Ended bool
 }
 
@@ -121,7 +121,7 @@ func (t *Tables) LoadPending(ctx context.Context, query Query) error {
 // Load replaces the questions by the stored ones.
 func (p *PendingQuestions) Load(stored []PendingUpdate) {
 	p.mu.Lock()
-	p.rows, p.same = map[schema.EventID]PendingQuestion{}, map[string][]schema.EventID{}
+	p.rows, p.same = map[schema.EventID]pendingQuestion{}, map[string][]schema.EventID{}
 	p.mu.Unlock()
 	p.Commit(stored)
 }
@@ -142,7 +142,7 @@ func (p *PendingQuestions) Commit(updates []PendingUpdate) {
 	}
 }
 
-func (p *PendingQuestions) putLocked(id schema.EventID, row PendingQuestion) {
+func (p *PendingQuestions) putLocked(id schema.EventID, row pendingQuestion) {
 	if _, ok := p.rows[id]; !ok && row.Same != "" {
 		p.same[row.Same] = append(p.same[row.Same], id) // IDs grow
 	}
@@ -174,7 +174,7 @@ func (p *PendingQuestions) Group(key string, leader schema.EventID) (members []s
 }
 
 // Get returns a pending question.
-func (p *PendingQuestions) Get(id schema.EventID) (row PendingQuestion, ok bool) {
+func (p *PendingQuestions) Get(id schema.EventID) (row pendingQuestion, ok bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	row, ok = p.rows[id]
@@ -189,7 +189,7 @@ func (p *PendingQuestions) Len() int64 {
 }
 
 // IDs returns the questions that match, oldest first.
-func (p *PendingQuestions) IDs(match func(schema.EventID, *PendingQuestion) bool) (ids []schema.EventID) {
+func (p *PendingQuestions) IDs(match func(schema.EventID, *pendingQuestion) bool) (ids []schema.EventID) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for id, row := range p.rows {
@@ -203,7 +203,7 @@ func (p *PendingQuestions) IDs(match func(schema.EventID, *PendingQuestion) bool
 
 // Due returns up to n questions whose time at is not after now, the earliest first, and the
 // next time after now; zero: none.
-func (p *PendingQuestions) Due(now time.Time, n int, at func(*PendingQuestion) int64) (due []schema.EventID, next time.Time) {
+func (p *PendingQuestions) Due(now time.Time, n int, at func(*pendingQuestion) int64) (due []schema.EventID, next time.Time) {
 	type dueQuestion struct {
 		at int64
 		id schema.EventID

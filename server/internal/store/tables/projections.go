@@ -34,7 +34,7 @@ func (t *Tables) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) 
 }
 
 // spans are the sizes of the buckets of activity and tool_histograms, in quarters.
-var spans = [...]int64{1, QuartersPerDay}
+var spans = [...]int64{1, quartersPerDay}
 
 func (w *Work) applyProjection(d *store.ProjectionBatch) error {
 	if err := w.moveCursor("projections", d.From, d.To); err != nil {
@@ -153,7 +153,7 @@ func (w *Work) upsertSession(r *store.SessionRow) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (app, session) DO UPDATE SET first = excluded.first, last = excluded.last, active = excluded.active,
 			imported = excluded.imported, text = excluded.text, facts = excluded.facts`,
-		r.App, r.Session, r.Person, r.First, r.Last, ActiveKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
+		r.App, r.Session, r.Person, r.First, r.Last, activeKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
 	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
 		if err = w.Exec(`UPDATE sessions SET person = $1 WHERE app = $2 AND session = $3`, r.Person, r.App, r.Session); err == nil {
 			err = w.Exec(`UPDATE spend SET app = $1, person = $2, project = $3 WHERE first = $4`, r.App, r.Person, r.Project, r.First)
@@ -227,7 +227,7 @@ func (t *Tables) Decisions(ctx context.Context, from, to int64) (map[store.Decis
 
 func (t *Tables) Activity(ctx context.Context, from int64) (map[string]store.Activity, error) {
 	sums := map[string]store.Activity{}
-	for _, part := range BucketRanges(from) {
+	for _, part := range bucketRanges(from) {
 		err := t.Read(ctx, func(rows Rows) error {
 			var app string
 			var a store.Activity
@@ -259,7 +259,7 @@ func (t *Tables) Spend(ctx context.Context, from, to int64) (map[store.SpendGrou
 
 func (t *Tables) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
 	byTool := map[string]Histogram{}
-	for _, part := range BucketRanges(from) {
+	for _, part := range bucketRanges(from) {
 		err := t.Read(ctx, func(rows Rows) error {
 			var tool, bins string
 			if err := rows.Scan(&tool, &bins); err != nil {

@@ -126,7 +126,7 @@ func (r *pruneRun) pruneImports(ctx context.Context) error {
 	last := int64(0)
 	return r.repeat(ctx, func(w *Work) (int, error) {
 		sessions, err := collectIn(w, func(s *importedSession) []any { return []any{&s.active, &s.key.App, &s.key.Session} },
-			queryPrunableImports, last, ActiveSince(r.EventsBefore), r.batch)
+			queryPrunableImports, last, activeSince(r.EventsBefore), r.batch)
 		removed := 0
 		for _, s := range sessions {
 			if err != nil {

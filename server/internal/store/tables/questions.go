@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -32,20 +33,34 @@ func (t *Tables) Questions(ctx context.Context, before schema.EventID, n int) ([
 	return t.readEvents(ctx, queryQuestions, before, n)
 }
 
-const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, ` + QuestionColumns + `, q.owner, q.machine
+const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker,
+		q.requester, q.body_hash, q.ask_hash, q.secret_hash, q.has_nonce, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at,
+		q.escalate_at, q.lifeline, q.receipt, q.proofs, q.owner, q.machine,
+		d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
 	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq
 	LEFT JOIN deliveries d ON d.seq = q.seq
 	WHERE q.seq = $1`
 
 // questionRow is a scanned row of queryQuestion.
 type questionRow struct {
-	event eventRow
-	QuestionRow
-	owner, machine string
+	event    eventRow
+	q        store.Question
+	window   store.UndoWindow
+	delivery struct { // all columns are NULL if there is none
+		answer, state               sql.NullString
+		attempts                    sql.NullInt64
+		sent                        sql.NullBool
+		due, until, leased, handled sql.NullInt64
+	}
 }
 
 func (r *questionRow) dest(names Names) []any {
-	return append(append(r.event.dest(names), r.Dest()...), &r.owner, &r.machine)
+	q, d := &r.q, &r.delivery
+	return append(r.event.dest(names),
+		&q.URL, &q.ListenerKey, &q.Protocol, ScanTime(&q.Deadline), &q.Text, &q.RequesterProcess,
+		&q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.HasNonce, &q.Version, &q.State, &q.Answer, &r.window.Answer,
+		ScanTime(&r.window.Until), ScanTime(&q.Timers.Remind), ScanTime(&q.Timers.Escalate), &q.Lifeline, &q.Receipt, &q.Proofs, &q.Owner, &q.Machine,
+		&d.answer, &d.state, &d.attempts, &d.sent, &d.due, &d.until, &d.leased, &d.handled)
 }
 
 // question converts the row.
@@ -54,8 +69,17 @@ func (r *questionRow) question(ctx context.Context, names Names) (*store.Questio
 	if err != nil {
 		return nil, err
 	}
-	q := r.Question(e)
-	q.Owner, q.Machine = r.owner, r.machine
+	q, d := &r.q, &r.delivery
+	q.Event = *e
+	if !r.window.Until.IsZero() {
+		q.UndoWindow = &r.window
+	}
+	if d.answer.Valid {
+		q.Delivery = &store.Delivery{
+			ID: e.ID, AnswerID: d.answer.String, State: schema.DeliveryState(d.state.String), Attempts: int(d.attempts.Int64), Sent: d.sent.Bool,
+			Due: Time(d.due.Int64), Until: Time(d.until.Int64), Leased: Time(d.leased.Int64), Handled: Time(d.handled.Int64),
+		}
+	}
 	return q, nil
 }
 

@@ -17,7 +17,7 @@ import (
 func (t *Tables) RatingCursor(ctx context.Context) (int64, error) { return t.cursor(ctx, "ratings") }
 
 func (t *Tables) RatingEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
-	return t.entries(ctx, TailRatings, seq, limit)
+	return t.entries(ctx, tailRatings, seq, limit)
 }
 
 const queryOverruledCalls = `SELECT used_by, 'grant' FROM grants WHERE used_by > $1 AND used_by <= $2

@@ -99,5 +99,5 @@ func (t *Tables) LiveRules(ctx context.Context, now time.Time) ([]store.Rule, er
 // recordRuleUse counts a decision by a rule. The write fails with ErrRuleEnded if the rule was
 // revoked in the meantime.
 func (w *Work) recordRuleUse(id int64) error {
-	return w.ExecOne(GuardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, Millis(w.Now), id)
+	return w.ExecOne(guardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, Millis(w.Now), id)
 }

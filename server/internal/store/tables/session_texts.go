@@ -12,14 +12,14 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// ActiveKey returns the order of a session in the lists: a key that grows with the time of the last
+// activeKey returns the order of a session in the lists: a key that grows with the time of the last
 // activity, in Unix ms, and is unique by the lowest bits of its newest event.
-func ActiveKey(at int64, last schema.EventID) int64 {
+func activeKey(at int64, last schema.EventID) int64 {
 	return at<<activeShift | int64(last)&(1<<activeShift-1)
 }
 
-// ActiveSince returns the lowest ActiveKey of sessions that were active since a time.
-func ActiveSince(t time.Time) int64 { return t.UnixMilli() << activeShift }
+// activeSince returns the lowest activeKey of sessions that were active since a time.
+func activeSince(t time.Time) int64 { return t.UnixMilli() << activeShift }
 
 // activeShift leaves the keys of all times below 1<<53.
 const activeShift = 11
@@ -28,42 +28,42 @@ const activeShift = 11
 // matches. firstTranscriptPosition is added to positions there, and positions of sessions are smaller.
 const firstTranscriptPosition = 1 << 52
 
-// PositionBefore returns the position of a search that continues before an event with a transcript.
-func PositionBefore(event int64) int64 { return firstTranscriptPosition + event }
+// positionBefore returns the position of a search that continues before an event with a transcript.
+func positionBefore(event int64) int64 { return firstTranscriptPosition + event }
 
-// TranscriptPosition returns the event before which a search continues in the transcripts.
-func TranscriptPosition(before int64) (event int64, ok bool) {
+// transcriptPosition returns the event before which a search continues in the transcripts.
+func transcriptPosition(before int64) (event int64, ok bool) {
 	return before - firstTranscriptPosition, before >= firstTranscriptPosition && before < 2*firstTranscriptPosition
 }
 
-// TranscriptSearchTime limits a search in the transcripts. The transcript in progress is finished.
-const TranscriptSearchTime = 40 * time.Millisecond
+// transcriptSearchTime limits a search in the transcripts. The transcript in progress is finished.
+const transcriptSearchTime = 40 * time.Millisecond
 
-// SessionTexts holds the texts of the newest sessions, because reading one from its row in
+// sessionTexts holds the texts of the newest sessions, because reading one from its row in
 // the table takes longer than comparing thirty. A text changes only with a new event of the
 // session, so the sessions to read again are those after the newest one in memory.
-type SessionTexts struct {
+type sessionTexts struct {
 	mu       sync.Mutex
 	Limit    int                    // of entries that are not outdated
-	entries  []SessionText          // by last; an outdated one has no text
+	entries  []sessionText          // by last; an outdated one has no text
 	outdated int                    // number of outdated entries
 	byFirst  map[schema.EventID]int // index in entries by the session's first event
 	oldest   schema.EventID         // older sessions are only in the table; 0: there are none
 }
 
-// SessionText is the text of one session.
-type SessionText struct {
+// sessionText is the text of one session.
+type sessionText struct {
 	First, Last schema.EventID
 	App, Person unique.Handle[string]
 	Text        string
 }
 
-// MaxSessionTexts bounds the memory of SessionTexts to about 15 MB.
-const MaxSessionTexts = 50_000
+// maxSessionTexts bounds the memory of sessionTexts to about 15 MB.
+const maxSessionTexts = 50_000
 
 // Update adds the sessions that were active since the last update. read returns those whose newest
 // event is after the given one, the latest first. Update returns oldest.
-func (c *SessionTexts) Update(read func(after schema.EventID, limit int) ([]SessionText, error)) (schema.EventID, error) {
+func (c *sessionTexts) Update(read func(after schema.EventID, limit int) ([]sessionText, error)) (schema.EventID, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	newest := schema.EventID(0)
@@ -94,7 +94,7 @@ func (c *SessionTexts) Update(read func(after schema.EventID, limit int) ([]Sess
 	return c.oldest, nil
 }
 
-func (c *SessionTexts) removeLocked(i int) {
+func (c *sessionTexts) removeLocked(i int) {
 	if c.entries[i].Text != "" {
 		delete(c.byFirst, c.entries[i].First)
 		c.entries[i].Text = ""
@@ -103,8 +103,8 @@ func (c *SessionTexts) removeLocked(i int) {
 }
 
 // compactLocked removes the outdated entries, and the oldest ones beyond limit.
-func (c *SessionTexts) compactLocked() {
-	c.entries = slices.DeleteFunc(c.entries, func(e SessionText) bool { return e.Text == "" })
+func (c *sessionTexts) compactLocked() {
+	c.entries = slices.DeleteFunc(c.entries, func(e sessionText) bool { return e.Text == "" })
 	if more := len(c.entries) - c.Limit; more > 0 {
 		c.entries = slices.Clone(c.entries[more:])
 		c.oldest = c.entries[0].Last
@@ -117,7 +117,7 @@ func (c *SessionTexts) compactLocked() {
 }
 
 // Remove removes the session whose newest event was last.
-func (c *SessionTexts) Remove(last schema.EventID) {
+func (c *sessionTexts) Remove(last schema.EventID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i, ok := c.search(last); ok {
@@ -126,12 +126,12 @@ func (c *SessionTexts) Remove(last schema.EventID) {
 }
 
 // search returns the index of the entry with that newest event, or where it would be.
-func (c *SessionTexts) search(last schema.EventID) (int, bool) {
-	return slices.BinarySearchFunc(c.entries, last, func(e SessionText, last schema.EventID) int { return cmp.Compare(e.Last, last) })
+func (c *sessionTexts) search(last schema.EventID) (int, bool) {
+	return slices.BinarySearchFunc(c.entries, last, func(e sessionText, last schema.EventID) int { return cmp.Compare(e.Last, last) })
 }
 
 // Find returns the newest events of the sessions that f selects, latest first.
-func (c *SessionTexts) Find(f store.SessionFilter) (found []schema.EventID) {
+func (c *sessionTexts) Find(f store.SessionFilter) (found []schema.EventID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	app, person := unique.Make(f.App), unique.Make(f.Person)

@@ -81,7 +81,7 @@ func (t *Tables) Sessions(ctx context.Context, f store.SessionFilter) (facts [][
 
 // sessionRow is a session in a page.
 type sessionRow struct {
-	active int64 // see ActiveKey
+	active int64 // see activeKey
 	facts  []byte
 }
 
@@ -98,11 +98,11 @@ func factsOf(rows []sessionRow) (facts [][]byte) {
 // and then by their transcripts.
 func (t *Tables) searchSessions(ctx context.Context, f store.SessionFilter) (facts [][]byte, next int64, err error) {
 	f.Text = strings.ToLower(f.Text)
-	if before, ok := TranscriptPosition(f.Before); ok {
+	if before, ok := transcriptPosition(f.Before); ok {
 		return t.searchTranscripts(ctx, f, before)
 	}
 	head, limit := t.State.Head.Load(), f.Limit
-	oldest, err := t.State.Texts.Update(func(after schema.EventID, limit int) ([]SessionText, error) {
+	oldest, err := t.State.Texts.Update(func(after schema.EventID, limit int) ([]sessionText, error) {
 		return t.newSessionTexts(ctx, after, limit)
 	})
 	if err != nil {
@@ -130,10 +130,10 @@ func (t *Tables) searchSessions(ctx context.Context, f store.SessionFilter) (fac
 const queryNewSessionTexts = `SELECT first, last, app, person, text FROM sessions /*!INDEXED BY sessions_by_last*/
 	WHERE last > $1 ORDER BY last DESC LIMIT $2`
 
-// newSessionTexts reads texts for SessionTexts.
-func (t *Tables) newSessionTexts(ctx context.Context, after schema.EventID, limit int) (texts []SessionText, err error) {
+// newSessionTexts reads texts for sessionTexts.
+func (t *Tables) newSessionTexts(ctx context.Context, after schema.EventID, limit int) (texts []sessionText, err error) {
 	err = t.Read(ctx, func(rows Rows) error {
-		var e SessionText
+		var e sessionText
 		var app, person string
 		err := rows.Scan(&e.First, &e.Last, &app, &person, &e.Text)
 		e.App, e.Person = unique.Make(app), unique.Make(person)
@@ -206,7 +206,7 @@ type transcriptRow struct {
 // searchTranscripts returns the sessions that f selects by their newest transcript alone, and the
 // position of the next page; 0: there is none.
 func (t *Tables) searchTranscripts(ctx context.Context, f store.SessionFilter, before int64) (facts [][]byte, next int64, err error) {
-	word, deadline := filter.Fold(f.Text), time.Now().Add(TranscriptSearchTime)
+	word, deadline := filter.Fold(f.Text), time.Now().Add(transcriptSearchTime)
 	for {
 		read, err := collect(ctx, t, func(r *transcriptRow) []any {
 			return []any{&r.seq, &r.matches, t.NameColumn(&r.names[0], &r.key.App), t.NameColumn(&r.names[1], &r.key.Session)}
@@ -225,14 +225,14 @@ func (t *Tables) searchTranscripts(ctx context.Context, f store.SessionFilter, b
 				facts = append(facts, found...)
 			}
 			if len(facts) == f.Limit {
-				return facts, PositionBefore(before), nil
+				return facts, positionBefore(before), nil
 			}
 		}
 		if len(read) < transcriptBatch {
 			return facts, 0, nil
 		}
 		if time.Now().After(deadline) {
-			return facts, PositionBefore(before), nil
+			return facts, positionBefore(before), nil
 		}
 	}
 }
@@ -274,7 +274,7 @@ const (
 )
 
 func (t *Tables) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
-	if _, err := t.ReadOne(ctx, []any{&active}, queryCountSessions, app, ActiveSince(since)); err != nil {
+	if _, err := t.ReadOne(ctx, []any{&active}, queryCountSessions, app, activeSince(since)); err != nil {
 		return 0, nil, err
 	}
 	_, err = t.ReadOne(ctx, []any{&latest}, queryLatestSession, app)

@@ -15,11 +15,11 @@ type State struct {
 	Events  atomic.Int64 // number of stored events
 	Decided atomic.Int64 // number of decided questions
 	Pending PendingQuestions
-	Tail    LogTail
-	Texts   SessionTexts
+	Tail    logTail
+	Texts   sessionTexts
 
-	Projected   LagMeter     // of the projector
-	Indexed     LagMeter     // of the indexer, in full blocks
+	Projected   lagMeter     // of the projector
+	Indexed     lagMeter     // of the indexer, in full blocks
 	IndexerWake feed.Wakeup  // wakes the indexer when it has work
 	Pruning     atomic.Int32 // runs of Prune in progress
 
@@ -30,5 +30,5 @@ type State struct {
 
 // NewState returns the state of a store that is not open yet.
 func NewState(log *slog.Logger, pruneBudget time.Duration) *State {
-	return &State{Log: log, PruneBudget: pruneBudget, Texts: SessionTexts{Limit: MaxSessionTexts}, IndexerWake: feed.NewWakeup()}
+	return &State{Log: log, PruneBudget: pruneBudget, Texts: sessionTexts{Limit: maxSessionTexts}, IndexerWake: feed.NewWakeup()}
 }

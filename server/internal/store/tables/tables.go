@@ -61,12 +61,12 @@ type Counters struct {
 // Guard names what a statement of ExecOne requires.
 type Guard string
 
-// GuardRule requires that a rule is not revoked.
-const GuardRule Guard = "rule"
+// guardRule requires that a rule is not revoked.
+const guardRule Guard = "rule"
 
 // GuardError returns the error of a write whose guard failed.
 func GuardError(guard Guard) error {
-	if guard == GuardRule {
+	if guard == guardRule {
 		return store.ErrRuleEnded
 	}
 	return store.ErrConflict
@@ -136,8 +136,8 @@ func (w *Work) Undo(m Mark) {
 	clear(w.versions)
 }
 
-// PendingQuestion returns the facts about a pending question as of this transaction.
-func (w *Work) PendingQuestion(id schema.EventID) (row PendingQuestion, ok bool) {
+// pendingQuestion returns the facts about a pending question as of this transaction.
+func (w *Work) pendingQuestion(id schema.EventID) (row pendingQuestion, ok bool) {
 	for _, u := range slices.Backward(w.pending) {
 		if u.ID == id {
 			return u.Row, !u.Ended
