@@ -570,7 +570,7 @@ func (a *App) retentionPolicy(running time.Time) store.RetentionPolicy {
 // openRetentionClock must run before the hub stores an event at a time that may be wrong.
 func (a *App) openRetentionClock(ctx context.Context) (retentionClock, error) {
 	c := retentionClock{trusts: a.cfg.TrustClock}
-	newest, err := a.store.Recent(ctx, 1)
+	newest, err := a.store.Find(ctx, store.Filter{Limit: 1})
 	if err == nil && len(newest) > 0 {
 		c.expected = newest[0].ReceivedAt
 	}

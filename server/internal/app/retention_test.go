@@ -41,7 +41,7 @@ func TestRetention_RunsAtStart(t *testing.T) {
 	a, _ = startHub(t, cfg)
 	postEvent(t, a, "New")
 	require.Eventually(t, func() bool {
-		events, err := a.store.Recent(context.Background(), 10)
+		events, err := a.store.Find(context.Background(), store.Filter{Limit: 10})
 		return err == nil && len(events) == 1 && events[0].Type == "New"
 	}, time.Minute, 5*time.Millisecond)
 }
@@ -60,7 +60,7 @@ func TestRetention_KeepsEventsIfClockJumped(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(out.String(), "old events are kept") || strings.Contains(out.String(), "retention removed")
 	}, time.Minute, time.Millisecond)
-	events, err := a.store.Recent(context.Background(), 10)
+	events, err := a.store.Find(context.Background(), store.Filter{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, events, 2)
 }

@@ -42,7 +42,7 @@ func (s *Service) EventApp(ctx context.Context, id schema.EventID) (string, erro
 // questions.
 func (s *Service) Recent(ctx context.Context, limit int, summaries bool) ([]byte, error) {
 	return s.lists.get(s.Store.Head(), listQuery{newest: limit, summaries: summaries}, func() ([]byte, error) {
-		events, err := s.Store.Recent(context.WithoutCancel(ctx), limit)
+		events, err := s.Store.Find(context.WithoutCancel(ctx), store.Filter{Limit: limit})
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (s *Service) buildInitialMessage(ctx context.Context) (*initialMessage, err
 	// Read the head first: rows committed after it arrive as frames and must not appear
 	// twice.
 	seq := s.Store.Head()
-	recent, err := s.Store.Recent(ctx, schema.RecentLimit)
+	recent, err := s.Store.Find(ctx, store.Filter{Limit: schema.RecentLimit})
 	if err != nil {
 		return nil, err
 	}

@@ -53,9 +53,6 @@ type Log interface {
 	// with schema.ErrNotFound.
 	Event(ctx context.Context, id schema.EventID) (*Event, []byte, error)
 
-	// Recent returns the newest limit events, oldest first, or fewer if they are big.
-	Recent(ctx context.Context, limit int) ([]*Event, error)
-
 	// SetPublish sets the function that receives all committed rows in commit order. It runs
 	// before the writer's caller is released, so it must be quick and must not write. Call
 	// SetPublish before the first write.

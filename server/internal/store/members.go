@@ -36,11 +36,8 @@ type Members interface {
 	// ErrPolicyChanged. Call ObservePolicy before the first write.
 	ObservePolicy(reload func(context.Context) error)
 
-	// IsCurrent reports whether this hub has read all changes by other hubs that are older than a second.
-	// A hub without others has longer.
-	IsCurrent() bool
-
-	// ObserveCurrent sets the function that is called after IsCurrent has changed. It must be quick.
+	// ObserveCurrent sets the function that is called when this hub has not read all changes by other hubs that are
+	// older than a second (a hub without others has longer), and when it has again. It must be quick.
 	ObserveCurrent(changed func(isCurrent bool))
 
 	// WasFirst reports whether no other hub had the database open when this one opened it.

@@ -25,7 +25,7 @@ func reads(ctx context.Context, s store.Store) map[string]func() (any, error) {
 		"hub": func() (any, error) {
 			return []any{s.HubID(), s.Head(), s.Pruned(), s.Identity().ID(), s.ActiveFreezes()}, nil
 		},
-		"Recent":       func() (any, error) { return s.Recent(ctx, 3000) },
+		"Recent":       func() (any, error) { return s.Find(ctx, store.Filter{Limit: 3000}) },
 		"Find":         func() (any, error) { return s.Find(ctx, store.Filter{App: "app1", Tool: "", Limit: 500}) },
 		"Find session": func() (any, error) { return s.Find(ctx, store.Filter{Session: "session7"}) },
 		"Find cleaned": func() (any, error) { return len2(s.Find(ctx, store.Filter{App: "a\x00pp", Session: "s\xff"})) },

@@ -3,12 +3,10 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"log/slog"
-	"math"
 
 	"github.com/jackc/pgx/v5"
 
@@ -185,7 +183,8 @@ func (c *copier) copyTable(ctx context.Context, t *copyTable) error {
 	if err != nil {
 		return err
 	}
-	c.report.Rows, c.report.Bytes, c.report.Merged = c.report.Rows+s.digest.rows+s.mergeable, c.report.Bytes+s.bytes, c.report.Merged+merged
+	r := &c.report
+	r.Rows, r.Bytes, r.Merged = r.Rows+s.digest.rows+s.mergeable, r.Bytes+s.digest.bytes, r.Merged+merged
 	return c.check(ctx, t, s, merged)
 }
 
@@ -194,87 +193,64 @@ type rowStream struct {
 	*copier
 	table     *copyTable
 	digest    *rowDigest
-	bytes     int64
 	mergeable int64 // rows that were not sent
 }
 
 func (s *rowStream) send(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r, w := io.Pipe()
-	done := make(chan error)
-	go func() {
-		err := s.write(ctx, w)
-		_ = w.CloseWithError(err) // nil is the end
-		done <- err
-	}()
-	_, err := s.conn.PgConn().CopyFrom(ctx, r, `COPY `+s.table.identifier()+` (`+s.table.columnList()+`) FROM STDIN (FORMAT binary)`)
-	_ = r.CloseWithError(errCopyEnded)
-	if errRead := <-done; errRead != nil && !errors.Is(errRead, errCopyEnded) {
-		return errRead
-	}
+	next, stop := iter.Pull2(s.rows(ctx))
+	defer stop()
+	_, err := s.conn.CopyFrom(ctx, pgx.Identifier{s.table.name}, s.table.names(), pgx.CopyFromFunc(func() ([]any, error) {
+		row, err, _ := next()
+		return row, err
+	}))
 	return err
 }
 
 // errCopyEnded means that the server takes no more rows.
 var errCopyEnded = errors.New("the server ended the copy")
 
-// sendSize is the number of bytes that are sent at a time.
-const sendSize = 256 << 10
-
-// write writes the rows in the binary format of COPY.
-func (s *rowStream) write(ctx context.Context, w io.Writer) error {
-	b := append(make([]byte, 0, sendSize+sendSize/4), copyHeader...)
+// rows are the rows to send. An error is the last one.
+func (s *rowStream) rows(ctx context.Context) iter.Seq2[[]any, error] {
 	total := int64(0)
 	if s.table.name == "events" {
 		total = s.state.Events
 	}
-	err := s.source.Rows(ctx, s.table.name, s.table.names(), s.table.order, func(values []any) error {
-		start := len(b)
-		next, err := s.table.appendRow(b, values)
-		if errors.Is(err, errMergeable) {
-			s.mergeable++
+	return func(yield func([]any, error) bool) {
+		err := s.source.Rows(ctx, s.table.name, s.table.names(), s.table.order, func(values []any) error {
+			row, err := s.table.convert(values)
+			if errors.Is(err, errMergeable) {
+				s.mergeable++
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			s.digest.add(row)
+			if s.digest.rows%1000 == 0 {
+				s.progress(store.CopyProgress{Table: s.table.name, Rows: s.digest.rows, Total: total})
+			}
+			if !yield(row, nil) {
+				return errCopyEnded
+			}
 			return nil
+		})
+		if err != nil && !errors.Is(err, errCopyEnded) {
+			yield(nil, err)
 		}
-		if err != nil {
-			return err
-		}
-		b = next
-		s.digest.add(b[start:])
-		s.bytes += int64(len(b) - start)
-		if s.digest.rows%1000 == 0 {
-			s.progress(store.CopyProgress{Table: s.table.name, Rows: s.digest.rows, Total: total})
-		}
-		if len(b) < sendSize {
-			return nil
-		}
-		_, err = w.Write(b)
-		b = b[:0]
-		return err
-	})
-	if err != nil {
-		return err
 	}
-	_, err = w.Write(append(b, copyEnd...))
-	return err
 }
 
 // merge inserts the rows of a table that were not sent, and returns the number of rows that are
 // in another row now.
 func (c *copier) merge(ctx context.Context, t *copyTable) (merged int64, err error) {
 	insert := t.insertQuery()
-	var row []byte
 	err = c.source.Rows(ctx, t.name, t.names(), t.order, func(values []any) error {
-		var err error
-		if row, err = t.appendRow(row[:0], values); !errors.Is(err, errMergeable) {
+		row, err := t.convert(values)
+		if !errors.Is(err, errMergeable) {
 			return err
 		}
-		args := make([]any, len(values))
-		for i, value := range values {
-			args[i] = t.columns[i].argument(value)
-		}
 		isNew := false
-		if err := ignoreNoRows(c.conn.QueryRow(ctx, insert, args...).Scan(&isNew)); err != nil {
+		if err := ignoreNoRows(c.conn.QueryRow(ctx, insert, row...).Scan(&isNew)); err != nil {
 			return err
 		}
 		if !isNew {
@@ -313,15 +289,14 @@ func (c *copier) check(ctx context.Context, t *copyTable, s *rowStream, merged i
 		return nil
 	}
 	stored := newRowDigest()
-	rows, err := c.conn.Query(ctx, `SELECT `+t.columnList()+` FROM `+t.identifier()+` ORDER BY `+pgx.Identifier{t.order}.Sanitize(), pgx.QueryResultFormats{pgx.BinaryFormatCode})
-	var b []byte
+	rows, err := c.conn.Query(ctx, `SELECT `+t.columnList()+` FROM `+t.identifier()+` ORDER BY `+pgx.Identifier{t.order}.Sanitize())
 	err = eachRow(rows, err, func(tables.Rows) error {
-		b = appendStoredRow(b[:0], rows.RawValues())
-		stored.add(b)
+		row, err := rows.Values()
+		stored.add(row)
 		if stored.rows%1000 == 0 {
 			c.progress(store.CopyProgress{Table: t.name, IsCheck: true, Rows: stored.rows, Total: s.digest.rows})
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -330,20 +305,6 @@ func (c *copier) check(ctx context.Context, t *copyTable, s *rowStream, merged i
 		return fmt.Errorf("the copy differs: %w; nothing was kept", err)
 	}
 	return nil
-}
-
-// appendStoredRow appends a stored row in the format of appendRow.
-func appendStoredRow(b []byte, values [][]byte) []byte {
-	b = binary.BigEndian.AppendUint16(b, uint16(len(values))) //nolint:gosec // a table has few columns
-	for _, value := range values {
-		if value == nil {
-			b = binary.BigEndian.AppendUint32(b, math.MaxUint32)
-			continue
-		}
-		b = binary.BigEndian.AppendUint32(b, uint32(len(value))) //nolint:gosec // values are below 1 GiB
-		b = append(b, value...)
-	}
-	return b
 }
 
 // setCounters sets the counter row.

@@ -102,15 +102,6 @@ func quoteAll(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// sums are the columns whose values are added if two rows get the same key, by table.
-var sums = map[string][]string{
-	"session_tools":     {"calls", "failures", "total"},
-	"decisions":         {"count"},
-	"activity":          {"events", "tools", "failures", "asked", "waited", "input", "output", "cache_read", "cache_write", "cost"},
-	"spend":             {"input", "output", "cache_read", "cache_write", "cost"},
-	"machine_decisions": {"calls", "appealed"},
-}
-
 // insertQuery returns a statement that inserts one row whose key may be taken. It returns whether
 // the row is new, or no row.
 func (t *copyTable) insertQuery() string {
@@ -119,7 +110,7 @@ func (t *copyTable) insertQuery() string {
 		places[i] = fmt.Sprintf("$%d", i+1)
 	}
 	var added []string
-	for _, column := range sums[t.name] {
+	for _, column := range tables.SumColumns[t.name] {
 		added = append(added, fmt.Sprintf(`%[1]s = t.%[1]s + excluded.%[1]s`, pgx.Identifier{column}.Sanitize()))
 	}
 	if t.name == "tool_histograms" { // whose readers add the parts

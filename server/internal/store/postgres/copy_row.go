@@ -6,85 +6,59 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"math"
-	"strings"
 	"unicode/utf8"
-)
 
-// copyHeader starts a stream of rows in the binary format of COPY, and copyEnd ends it.
-var (
-	copyHeader = append([]byte("PGCOPY\n\xff\r\n\x00"), make([]byte, 8)...)
-	copyEnd    = []byte{0xff, 0xff}
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // errMergeable means that a row has a name in a unique index that cleanText changes. Another row may
 // have that name.
 var errMergeable = errors.New("the row may have the key of another one")
 
-// appendRow appends a row of the source in the binary format of COPY.
-func (t *copyTable) appendRow(b []byte, values []any) ([]byte, error) {
-	b = binary.BigEndian.AppendUint16(b, uint16(len(values))) //nolint:gosec // a table has few columns
+// convert replaces the values of a row of the source by those for the target. With errMergeable the row is complete.
+func (t *copyTable) convert(values []any) (row []any, err error) {
+	row = make([]any, len(values))
 	for i, value := range values {
-		var err error
-		if b, err = t.columns[i].append(b, value); err != nil {
-			return nil, err
+		var failed error
+		if row[i], failed = t.columns[i].convert(value); failed != nil && !errors.Is(failed, errMergeable) {
+			return nil, failed
+		} else if failed != nil {
+			err = failed
 		}
 	}
-	return b, nil
+	return row, err
 }
 
-// append appends a value with its length.
-func (c *copyColumn) append(b []byte, value any) ([]byte, error) {
-	if value == nil {
-		return binary.BigEndian.AppendUint32(b, math.MaxUint32), nil
-	}
-	start := len(b)
-	b = append(b, 0, 0, 0, 0)
+func (c *copyColumn) convert(value any) (any, error) {
 	switch v := value.(type) {
+	case nil:
+		return nil, nil
 	case int64:
 		switch c.kind {
-		case "int8":
-			b = binary.BigEndian.AppendUint64(b, uint64(v)) //nolint:gosec // two's complement
-		case "int4":
-			b = binary.BigEndian.AppendUint32(b, uint32(v)) //nolint:gosec // as above
-		case "int2":
-			b = binary.BigEndian.AppendUint16(b, uint16(v)) //nolint:gosec // as above
+		case "int8", "int4", "int2":
+			return v, nil
 		case "bool":
-			b = append(b, byte(min(v, 1)))
+			return v != 0, nil
 		case "float8":
-			b = binary.BigEndian.AppendUint64(b, math.Float64bits(float64(v)))
-		default:
-			return nil, c.mismatch(value)
+			return float64(v), nil
 		}
 	case float64:
-		if c.kind != "float8" {
-			return nil, c.mismatch(value)
+		if c.kind == "float8" {
+			return v, nil
 		}
-		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	case []byte:
-		switch c.kind {
-		case "bytea", "uuid":
-			b = append(b, v...)
-		case "text":
-			if isClean(v) {
-				b = append(b, v...)
-			} else if c.isUnique {
-				return nil, errMergeable
-			} else {
-				b = append(b, cleanText(string(v))...)
-			}
-		default:
-			return nil, c.mismatch(value)
+		switch {
+		case c.kind == "bytea":
+			return tables.NonNil(v), nil // the driver reads empty bytes as nil, which would be NULL
+		case c.kind == "uuid" && len(v) == 16:
+			return [16]byte(v), nil
+		case c.kind == "text" && c.isUnique && !isClean(v):
+			return cleanText(string(v)), errMergeable
+		case c.kind == "text":
+			return cleanText(string(v)), nil
 		}
-	default:
-		return nil, c.mismatch(value)
 	}
-	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4)) //nolint:gosec // SQLite's values are below 2 GiB
-	return b, nil
-}
-
-func (c *copyColumn) mismatch(value any) error {
-	return fmt.Errorf("the column %s is %s, and the file has a %T", c.name, c.kind, value)
+	return nil, fmt.Errorf("the column %s is %s, and the file has a %T", c.name, c.kind, value)
 }
 
 // isClean reports whether cleanText changes nothing.
@@ -97,39 +71,37 @@ func isClean(text []byte) bool {
 	return utf8.Valid(text)
 }
 
-// argument returns a value of the source for a statement.
-func (c *copyColumn) argument(value any) any {
-	switch v := value.(type) {
-	case []byte:
-		switch c.kind {
-		case "text":
-			return cleanText(strings.Clone(string(v)))
-		case "uuid":
-			return [16]byte(v)
-		}
-	case int64:
-		if c.kind == "bool" {
-			return v != 0
-		}
-	}
-	return value
-}
-
 // rowsPerDigest is the number of rows of which one digest is computed.
 const rowsPerDigest = 100_000
 
 // rowDigest computes digests of the rows of a table.
 type rowDigest struct {
-	hash hash.Hash
-	rows int64
-	sums [][sha256.Size]byte
+	hash   hash.Hash
+	buffer []byte
+	rows   int64
+	bytes  int64
+	sums   [][sha256.Size]byte
 }
 
 func newRowDigest() *rowDigest { return &rowDigest{hash: sha256.New()} }
 
-// add adds a row in the format of appendRow.
-func (d *rowDigest) add(row []byte) {
-	_, _ = d.hash.Write(row)
+// add adds a row. Numbers of any size are equal if their values are.
+func (d *rowDigest) add(row []any) {
+	d.buffer = d.buffer[:0]
+	for _, value := range row {
+		switch v := value.(type) {
+		case string:
+			d.buffer = append(binary.AppendUvarint(append(d.buffer, 'b'), uint64(len(v))), v...)
+		case []byte:
+			d.buffer = append(binary.AppendUvarint(append(d.buffer, 'b'), uint64(len(v))), v...)
+		case nil:
+			d.buffer = append(d.buffer, 'n')
+		default:
+			d.buffer = fmt.Append(append(d.buffer, 'v'), v, ";")
+		}
+	}
+	_, _ = d.hash.Write(d.buffer)
+	d.bytes += int64(len(d.buffer))
 	if d.rows++; d.rows%rowsPerDigest == 0 {
 		d.cut()
 	}

@@ -197,7 +197,7 @@ func (f *follower) stop() {
 	}
 }
 
-func (s *engine) IsCurrent() bool {
+func (s *engine) isCurrent() bool {
 	s.follower.mu.Lock()
 	defer s.follower.mu.Unlock()
 	return s.follower.isCurrent

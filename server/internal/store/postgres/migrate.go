@@ -14,28 +14,24 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
-// migrations has the schema, and a numbered file for each later step.
-//
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 const (
 	schemaFile = "0010_schema.sql"
 	schemaStep = 10
-	// oldestUpgrade is the oldest schema that upgradeTables reads. Before schemaFile there was a chain of steps.
+	// oldestUpgrade is the oldest schema that upgradeTables reads.
 	oldestUpgrade = 7
 )
 
-// migrate upgrades the database to the current schema, each step in its own transaction, and
-// returns its version. Hubs that start together migrate one after the other. A newer schema stays
-// unchanged: the caller checks it with requireCompatible.
+// migrate upgrades the database to the current schema. Hubs that start together migrate one after the other. A newer
+// schema stays unchanged: the caller checks it with requireCompatible.
 func migrate(ctx context.Context, cfg *pgx.ConnConfig, log *slog.Logger) (version int64, err error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return 0, err
-	}
+	files, _ := fs.Sub(migrations, "migrations") // it is embedded
 	return migrateTo(ctx, cfg, files, log)
 }
 
@@ -48,32 +44,11 @@ func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.
 	own.RuntimeParams["statement_timeout"], own.RuntimeParams["lock_timeout"] = "0", "0"
 	db := stdlib.OpenDB(*own)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	schema, err := fs.ReadFile(files, schemaFile)
-	if err != nil {
-		return 0, err
+	steps := tables.Migration{
+		Dialect: goose.DialectPostgres, Files: files, Schema: schemaFile, Step: schemaStep, Oldest: oldestUpgrade, Make: makeTables,
+		AcceptsNewer: true, Options: []goose.ProviderOption{goose.WithSessionLocker(locker)}, UpgradeNotice: "database upgrade started",
 	}
-	makeTables := func(ctx context.Context, t *sql.Tx) error { return makeTables(ctx, t, string(schema)) }
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker),
-		goose.WithExcludeNames([]string{schemaFile}), goose.WithGoMigrations(goose.NewGoMigration(schemaStep, &goose.GoFunc{RunTx: makeTables}, nil)))
-	if err != nil {
-		return 0, err
-	}
-	current, newest, err := p.GetVersions(ctx)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("read the schema version: %w", err)
-	case current >= newest:
-		return current, requireNoGap(ctx, p, current)
-	case current > 0 && current < oldestUpgrade:
-		return 0, fmt.Errorf("the database was written by an old build of Hookback (schema %d, this version upgrades from %d); "+
-			"nothing was changed; start and stop the build of commit ff4c8f2b on it, then this one", current, oldestUpgrade)
-	case current > 0:
-		log.Info("database upgrade started", "schema", current, "to", newest)
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return 0, fmt.Errorf("migrate the schema from %d to %d: %w", current, newest, err)
-	}
-	return newest, nil
+	return steps.Run(ctx, db, log)
 }
 
 // upgradeTables brings the tables of a schema from oldestUpgrade on to those of schemaFile. The search index is
@@ -101,20 +76,6 @@ func makeTables(ctx context.Context, t *sql.Tx, schema string) error {
 	}
 	_, err := t.ExecContext(ctx, schema)
 	return err
-}
-
-// requireNoGap refuses a database without one of the steps before its version.
-func requireNoGap(ctx context.Context, p *goose.Provider, current int64) error {
-	steps, err := p.Status(ctx)
-	if err != nil {
-		return fmt.Errorf("read the schema's steps: %w", err)
-	}
-	for _, s := range steps {
-		if s.State == goose.StatePending {
-			return fmt.Errorf("the database was written by a build between two versions of Hookback (schema %d without step %d); nothing was changed; start the build that wrote it, or choose another database with -db", current, s.Source.Version)
-		}
-	}
-	return nil
 }
 
 // newestSchema is the newest schema version that this hub has.

@@ -383,7 +383,7 @@ func TestFollower_NeedsNoBus(t *testing.T) {
 	a.MustAppend(t, conformance.NewDraft("app", "s", "Stop", ""))
 	awaitRows(t, b, 1)
 	require.True(t, b.Published()[0].Foreign)
-	require.True(t, b.IsCurrent())
+	require.True(t, b.isCurrent())
 }
 
 // A group that runs again because of a repeated key, and once more because of another hub, stores its

@@ -22,7 +22,7 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 		RefusedFault: s.health.refused.Load(), Projections: s.State.Projected.Lag(now), SearchIndex: s.State.Indexed.Lag(now),
 		Fault: s.health.current(), Hubs: s.hubStats(),
 	}
-	if !s.IsCurrent() {
+	if !s.isCurrent() {
 		if out.Fault == "" {
 			out.Fault = "the database has not answered for more than a second, so this hub may not know what other hubs have stored"
 		}

@@ -54,7 +54,7 @@ func TestUpgrade_HubReadsOldDatabase(t *testing.T) {
 	b := newTestStore(t, oldConfig(t))
 	require.Equal(t, definitions(t, fresh), definitions(t, b))
 	require.EqualValues(t, schemaStep, b.Schema())
-	events, err := b.Recent(ctx, 100)
+	events, err := b.Find(ctx, store.Filter{Limit: 100})
 	require.NoError(t, err)
 	require.Len(t, events, 32)
 	require.EqualValues(t, 44, b.Head())

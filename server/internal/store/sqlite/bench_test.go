@@ -146,7 +146,7 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 	for name, read := range map[string]func() error{
-		"Recent300":     func() error { _, err := s.Recent(context.Background(), 300); return err },
+		"Recent300":     func() error { _, err := s.Find(context.Background(), store.Filter{Limit: 300}); return err },
 		"FilterOptions": func() error { _, err := s.FilterOptions(context.Background()); return err },
 		"Pending":       func() error { _, err := s.Pending(context.Background()); return err },
 		"After512":      func() error { _, err := s.After(context.Background(), s.Head()-512, 512); return err },
@@ -159,7 +159,7 @@ func BenchmarkRead(b *testing.B) {
 
 func (b *testStore) newestEvent(t testing.TB) *store.Event {
 	t.Helper()
-	events, err := b.Recent(context.Background(), 1)
+	events, err := b.Find(context.Background(), store.Filter{Limit: 1})
 	require.NoError(t, err)
 	return events[0]
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -79,11 +78,7 @@ func (s *CopySource) open(ctx context.Context, file string) error {
 
 // requireCurrentSchema refuses a database that a hub of this version would migrate.
 func requireCurrentSchema(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := newMigrator(db, files)
+	p, err := migration().Provider(db)
 	if err != nil {
 		return err
 	}

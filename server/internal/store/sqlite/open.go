@@ -154,7 +154,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	if err := requireNotMoved(ctx, s.writeDB); err != nil {
 		return err
 	}
-	if s.schema, err = migrate(ctx, s.writeDB, s.log); err != nil {
+	if s.schema, err = migration().Run(ctx, s.writeDB, s.log); err != nil {
 		return err
 	}
 	if s.readers.db, err = connect(ctx, s.file, cfg.Synchronous, true); err != nil {

@@ -44,9 +44,6 @@ func (m *singleMember) IsLeader() bool { return true }
 // ObservePolicy implements store.Members. There is no other hub that changes anything.
 func (m *singleMember) ObservePolicy(func(context.Context) error) {}
 
-// IsCurrent implements store.Members.
-func (m *singleMember) IsCurrent() bool { return true }
-
 // ObserveCurrent implements store.Members. There is nothing else to read.
 func (m *singleMember) ObserveCurrent(func(bool)) {}
 

@@ -88,12 +88,10 @@ func (w *Work) channelsWhere(condition string, args ...any) ([]channelData, erro
 }
 
 func (w *Work) removeChannel(c channelData, by string) (questions []schema.EventID, err error) {
-	for _, query := range []string{
+	if err := w.execAll([]string{
 		`DELETE FROM channels WHERE id = $1`, `DELETE FROM chat_offsets WHERE channel = $1`, `DELETE FROM chat_messages WHERE channel = $1`,
-	} {
-		if err := w.Exec(query, c.ID); err != nil {
-			return nil, err
-		}
+	}, c.ID); err != nil {
+		return nil, err
 	}
 	if err := w.AppendLedger(store.LedgerRecord{Action: "channel.removed", Actor: by, Data: c}); err != nil {
 		return nil, err

@@ -69,17 +69,12 @@ func (t *Tables) readEvents(ctx context.Context, query string, args ...any) ([]*
 // readEventsUpTo is like readEvents with another limit in bytes, and reports whether it
 // stopped there.
 func (t *Tables) readEventsUpTo(ctx context.Context, limit int, query string, args ...any) (events []*store.Event, full bool, _ error) {
-	scanned, full, err := t.scanEvents(ctx, limit, (*eventRow).dest, query, args...)
-	if err != nil {
-		return nil, false, err
+	entries, full, err := t.scanEvents(ctx, limit, (*eventRow).dest, query, args...)
+	events = make([]*store.Event, len(entries))
+	for i := range entries {
+		events[i] = entries[i].Event
 	}
-	events = make([]*store.Event, len(scanned))
-	for i, r := range scanned {
-		if events[i], err = r.build(ctx, t); err != nil {
-			return nil, false, err
-		}
-	}
-	return events, full, nil
+	return events, full, err
 }
 
 // errEnough ends a read.
@@ -93,11 +88,13 @@ func (t *Tables) readSome(ctx context.Context, each func(Rows) error, query stri
 	return nil
 }
 
+// scanEvents reads events with what dest scans, up to a limit in bytes.
 func (t *Tables) scanEvents(
 	ctx context.Context, limit int, dest func(*eventRow, Names) []any, query string, args ...any,
-) (scanned []*eventRow, full bool, _ error) {
+) (entries []store.LogEntry, full bool, err error) {
 	bytes := 0
-	err := t.readSome(ctx, func(rows Rows) error {
+	var scanned []*eventRow
+	err = t.readSome(ctx, func(rows Rows) error {
 		r := &eventRow{}
 		if err := rows.Scan(dest(r, t)...); err != nil {
 			return err
@@ -109,7 +106,17 @@ func (t *Tables) scanEvents(
 		}
 		return nil
 	}, query, args...)
-	return scanned, full, err
+	if err != nil {
+		return nil, false, err
+	}
+	entries = make([]store.LogEntry, len(scanned))
+	for i, r := range scanned {
+		entries[i] = store.LogEntry{Seq: r.seq, Transcript: r.transcript}
+		if entries[i].Event, err = r.build(ctx, t); err != nil {
+			return nil, false, err
+		}
+	}
+	return entries, full, nil
 }
 
 var queryEvent = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, c.chat

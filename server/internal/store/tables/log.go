@@ -132,10 +132,10 @@ func (t *Tables) TraceEntries(ctx context.Context, seq int64, limit int) (entrie
 // readEntries is logTail.Entries from the database.
 func (t *Tables) readEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
 	upTo = min(t.Head(), seq+int64(limit))
-	if upTo <= seq {
-		return nil, seq, nil
+	if upTo <= seq || ctx.Err() != nil {
+		return nil, seq, ctx.Err()
 	}
-	events, full, err := t.entryEvents(ctx, seq, upTo)
+	events, full, err := t.scanEvents(ctx, store.MaxPageBytes, (*eventRow).destWithTranscript, queryEntryEvents, seq, upTo)
 	if err != nil {
 		return nil, seq, err
 	}
@@ -155,23 +155,6 @@ func (t *Tables) readEntries(ctx context.Context, seq int64, limit int) (entries
 		}
 	}
 	return append(entries, ends...), upTo, nil
-}
-
-// entryEvents returns the events after seq up to upTo, and reports whether it stopped earlier because they
-// are big.
-func (t *Tables) entryEvents(ctx context.Context, seq, upTo int64) ([]store.LogEntry, bool, error) {
-	scanned, full, err := t.scanEvents(ctx, store.MaxPageBytes, (*eventRow).destWithTranscript, queryEntryEvents, seq, upTo)
-	if err != nil {
-		return nil, false, err
-	}
-	entries := make([]store.LogEntry, len(scanned))
-	for i, r := range scanned {
-		entries[i] = store.LogEntry{Seq: r.seq, Transcript: r.transcript}
-		if entries[i].Event, err = r.build(ctx, t); err != nil {
-			return nil, false, err
-		}
-	}
-	return entries, full, nil
 }
 
 // entryEnds returns the resolutions after seq up to upTo, each with its event.
@@ -222,13 +205,4 @@ func (t *Tables) awaitReaders(ctx context.Context) {
 	if delay := max(t.State.Projected.IngestDelay(now), t.State.Indexed.IngestDelay(now)); delay > 0 {
 		feed.Sleep(ctx, delay) // Append checks ctx
 	}
-}
-
-var queryRecent = `SELECT ` + eventColumns + listedPayload + `q.question, q.status FROM ` + eventTables + `
-	WHERE e.seq > 0 ORDER BY e.seq DESC LIMIT $1`
-
-func (t *Tables) Recent(ctx context.Context, limit int) ([]*store.Event, error) {
-	events, err := t.readEvents(ctx, queryRecent, limit)
-	slices.Reverse(events)
-	return events, err
 }

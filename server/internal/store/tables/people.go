@@ -131,24 +131,19 @@ func (w *Work) changePeople(c *store.PeopleChange) error {
 	}
 	for _, name := range c.RemovedPeople {
 		// A later account of that name must not inherit the others.
-		for _, query := range []string{
-			`DELETE FROM people WHERE name = $1`, `DELETE FROM browsers WHERE person = $1`,
-			`DELETE FROM notice_settings WHERE person = $1`, `DELETE FROM shares WHERE person = $1`,
-		} {
-			if err = w.Exec(query, name); err != nil {
-				return err
-			}
+		if err = w.execAll([]string{
+			`DELETE FROM browsers WHERE person = $1`, `DELETE FROM notice_settings WHERE person = $1`, `DELETE FROM shares WHERE person = $1`,
+		}, name); err != nil {
+			return err
 		}
 	}
 	for i := range c.Persons {
-		p := &c.Persons[i]
-		err = w.endShares(p)
-		if err == nil {
-			err = persons.upsert(w, p)
-		}
-		if err != nil {
+		if err = w.endShares(&c.Persons[i]); err != nil {
 			return err
 		}
+	}
+	if err = replace(w, persons, c.RemovedPeople, c.Persons); err != nil {
+		return err
 	}
 	if err = replace(w, signIns, c.RemovedSignIns, c.SignIns); err != nil {
 		return err

@@ -33,6 +33,14 @@ func (t *Tables) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) 
 	return err
 }
 
+// The tables of sums.
+var (
+	decisions    = newSumTable("decisions", "quarter, app, outcome, person, bin", "", "count")
+	activity     = newSumTable("activity", "span, at, app", "", "events, tools, failures, asked, waited, input, output, cache_read, cache_write, cost")
+	sessionTools = newSumTable("session_tools", "first, tool, bin", "", "calls, failures, total")
+	spend        = newSumTable("spend", "first, quarter, model", "app, person, project, imported, ", "input, output, cache_read, cache_write, cost")
+)
+
 // spans are the sizes of the buckets of activity and tool_histograms, in quarters.
 var spans = [...]int64{1, quartersPerDay}
 
@@ -41,15 +49,14 @@ func (w *Work) applyProjection(d *store.ProjectionBatch) error {
 		return err
 	}
 	for key, n := range d.Decisions {
-		if err := w.Exec(`INSERT INTO decisions (quarter, app, outcome, person, bin, count) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (quarter, app, outcome, person, bin) DO UPDATE SET count = decisions.count + excluded.count`,
-			key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n); err != nil {
+		if err := decisions.add(w, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n); err != nil {
 			return err
 		}
 	}
 	for key, a := range d.Activity {
 		for _, span := range spans {
-			if err := w.addActivity(span, key, &a); err != nil {
+			if err := activity.add(w, span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
+				a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD); err != nil {
 				return err
 			}
 		}
@@ -65,18 +72,6 @@ func (w *Work) applyProjection(d *store.ProjectionBatch) error {
 	return w.applySessions(d)
 }
 
-func (w *Work) addActivity(span int64, key store.ActivityKey, a *store.Activity) error {
-	return w.Exec(`INSERT INTO activity (span, at, app, events, tools, failures, asked, waited, input, output, cache_read, cache_write, cost)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-		ON CONFLICT (span, at, app) DO UPDATE SET events = activity.events + excluded.events, tools = activity.tools + excluded.tools,
-			failures = activity.failures + excluded.failures, asked = activity.asked + excluded.asked, waited = activity.waited + excluded.waited,
-			input = activity.input + excluded.input, output = activity.output + excluded.output,
-			cache_read = activity.cache_read + excluded.cache_read, cache_write = activity.cache_write + excluded.cache_write,
-			cost = activity.cost + excluded.cost`,
-		span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
-		a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
-}
-
 func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 	type period struct {
 		span, at int64
@@ -84,10 +79,7 @@ func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 	}
 	periods := map[period]Histogram{}
 	for key, u := range times {
-		if err := w.Exec(`INSERT INTO session_tools (first, tool, bin, calls, failures, total) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (first, tool, bin) DO UPDATE SET calls = session_tools.calls + excluded.calls,
-				failures = session_tools.failures + excluded.failures, total = session_tools.total + excluded.total`,
-			key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS); err != nil {
+		if err := sessionTools.add(w, key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS); err != nil {
 			return err
 		}
 		for _, span := range spans {
@@ -124,7 +116,8 @@ func (w *Work) applySessions(d *store.ProjectionBatch) error {
 		if owner == nil {
 			return fmt.Errorf("add the spending of session %d: its row is missing", key.Session)
 		}
-		if err := w.addSpend(key, &s, owner); err != nil {
+		if err := spend.add(w, key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Project, owner.Imported,
+			s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD); err != nil {
 			return err
 		}
 	}
@@ -134,17 +127,6 @@ func (w *Work) applySessions(d *store.ProjectionBatch) error {
 		}
 	}
 	return nil
-}
-
-// addSpend adds the usage of a session, which has the row owner.
-func (w *Work) addSpend(key store.SpendKey, s *store.Spend, owner *store.SessionRow) error {
-	return w.Exec(`INSERT INTO spend (first, quarter, model, app, person, project, imported, input, output, cache_read, cache_write, cost)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-		ON CONFLICT (first, quarter, model) DO UPDATE SET input = spend.input + excluded.input, output = spend.output + excluded.output,
-			cache_read = spend.cache_read + excluded.cache_read, cache_write = spend.cache_write + excluded.cache_write,
-			cost = spend.cost + excluded.cost, imported = excluded.imported`,
-		key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Project, owner.Imported,
-		s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD)
 }
 
 // upsertSession writes a row, and the text of its transcript if it has one.
@@ -198,10 +180,9 @@ func (w *Work) deleteSessionIfEmpty(app, session string) error {
 	if err := w.Exec(`DELETE FROM session_tools WHERE first = $1`, first); err != nil {
 		return err
 	}
-	if err := w.Exec(`DELETE FROM sessions WHERE app = $1 AND session = $2`, app, session); err != nil {
-		return err
-	}
-	return w.Exec(`DELETE FROM shares WHERE app = $1 AND session = $2`, app, session)
+	return w.execAll([]string{
+		`DELETE FROM sessions WHERE app = $1 AND session = $2`, `DELETE FROM shares WHERE app = $1 AND session = $2`,
+	}, app, session)
 }
 
 const (
@@ -215,13 +196,8 @@ const (
 )
 
 func (t *Tables) Decisions(ctx context.Context, from, to int64) (map[store.Decision]int64, error) {
-	decisions := map[store.Decision]int64{}
-	return decisions, t.Read(ctx, func(rows Rows) error {
-		var d store.Decision
-		var n int64
-		err := rows.Scan(&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bucket, &n)
-		decisions[d] = n
-		return err
+	return collectMap(ctx, t, func(d *store.Decision, n *int64) []any {
+		return []any{&d.Quarter, &d.App, &d.Outcome, &d.Person, &d.Bucket, n}
 	}, queryDecisions, from, to)
 }
 
@@ -245,15 +221,9 @@ func (t *Tables) Activity(ctx context.Context, from int64) (map[string]store.Act
 }
 
 func (t *Tables) Spend(ctx context.Context, from, to int64) (map[store.SpendGroup]store.Spend, error) {
-	sums := map[store.SpendGroup]store.Spend{}
-	return sums, t.Read(ctx, func(rows Rows) error {
-		var key store.SpendGroup
-		var u store.Spend
-		n := &u.Tokens
-		err := rows.Scan(&key.Quarter, &key.App, &key.Model, &key.Person, &key.Project,
-			&key.Imported, &n.Input, &n.Output, &n.CacheRead, &n.CacheWrite, &u.CostUSD)
-		sums[key] = u
-		return err
+	return collectMap(ctx, t, func(g *store.SpendGroup, s *store.Spend) []any {
+		n := &s.Tokens
+		return []any{&g.Quarter, &g.App, &g.Model, &g.Person, &g.Project, &g.Imported, &n.Input, &n.Output, &n.CacheRead, &n.CacheWrite, &s.CostUSD}
 	}, querySpend, from, to)
 }
 

@@ -35,12 +35,7 @@ func (t *Tables) PushSubscriptions(ctx context.Context, person string) ([]schema
 }
 
 func (t *Tables) PushSubscribers(ctx context.Context) (map[string]bool, error) {
-	list, err := collect(ctx, t, column[string], `SELECT DISTINCT person FROM browsers`)
-	people := map[string]bool{}
-	for _, person := range list {
-		people[person] = true
-	}
-	return people, err
+	return collectMap(ctx, t, func(person *string, has *bool) []any { return []any{person, has} }, `SELECT person, count(*) > 0 FROM browsers GROUP BY person`)
 }
 
 func (t *Tables) PushKeys(ctx context.Context) (private, public string, err error) {

@@ -59,7 +59,8 @@ func (r *questionRow) dest(names Names) []any {
 	return append(r.event.dest(names),
 		&q.URL, &q.ListenerKey, &q.Protocol, ScanTime(&q.Deadline), &q.Text, &q.RequesterProcess,
 		&q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.HasNonce, &q.Version, &q.State, &q.Answer, &r.window.Answer,
-		ScanTime(&r.window.Until), ScanTime(&q.Timers.Remind), ScanTime(&q.Timers.Escalate), &q.Lifeline, &q.Receipt, &q.Proofs, &q.Owner, &q.Machine,
+		ScanTime(&r.window.Until), ScanTime(&q.Timers.Remind), ScanTime(&q.Timers.Escalate), &q.Lifeline,
+		&q.Receipt, &q.Proofs, &q.Owner, &q.Machine,
 		&d.answer, &d.state, &d.attempts, &d.sent, &d.due, &d.until, &d.leased, &d.handled)
 }
 

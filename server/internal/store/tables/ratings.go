@@ -3,8 +3,6 @@ package tables
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,34 +22,14 @@ const queryOverruledCalls = `SELECT used_by, 'grant' FROM grants WHERE used_by >
 	UNION ALL SELECT seq, 'person' FROM frozen_calls WHERE seq > $1 AND seq <= $2`
 
 func (t *Tables) OverruledCalls(ctx context.Context, after, upTo int64) (map[schema.EventID]history.CallDecider, error) {
-	calls := map[schema.EventID]history.CallDecider{}
-	return calls, t.Read(ctx, func(rows Rows) error {
-		var id schema.EventID
-		var by history.CallDecider
-		err := rows.Scan(&id, &by)
-		calls[id] = by
-		return err
-	}, queryOverruledCalls, after, upTo)
+	return collectMap(ctx, t, func(id *schema.EventID, by *history.CallDecider) []any { return []any{id, by} }, queryOverruledCalls, after, upTo)
 }
 
-const queryOpenCalls = `SELECT seq, facts FROM open_calls ORDER BY seq`
-
-func (t *Tables) OpenCalls(ctx context.Context) (calls []store.RatedCall, err error) {
-	err = t.Read(ctx, func(rows Rows) error {
-		var seq int64
-		var facts []byte
-		if err := rows.Scan(&seq, &facts); err != nil {
-			return err
-		}
-		var c store.RatedCall
-		if err := json.Unmarshal(facts, &c); err != nil {
-			return fmt.Errorf("read open call %d: %w", seq, err)
-		}
-		calls = append(calls, c)
-		return nil
-	}, queryOpenCalls)
-	return calls, err
+func (t *Tables) OpenCalls(ctx context.Context) ([]store.RatedCall, error) {
+	return collect(ctx, t, func(c *store.RatedCall) []any { return []any{JSONBytes(c)} }, `SELECT facts FROM open_calls ORDER BY seq`)
 }
+
+var machineDecisions = newSumTable("machine_decisions", "quarter, app, agent, decided, risk, outcome", "", "calls, appealed")
 
 func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
 	return t.Commit(ctx, &Op{Run: func(w *Work) error {
@@ -64,12 +42,7 @@ func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
 			}
 		}
 		for key, n := range b.Counts {
-			err := w.Exec(`INSERT INTO machine_decisions (quarter, app, agent, decided, risk, outcome, calls, appealed)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-				ON CONFLICT (quarter, app, agent, decided, risk, outcome) DO UPDATE SET
-					calls = machine_decisions.calls + excluded.calls, appealed = machine_decisions.appealed + excluded.appealed`,
-				key.Quarter, key.App, key.Agent, string(key.Decided), string(key.Risk), string(key.Outcome), n.Calls, n.Appealed)
-			if err != nil {
+			if err := machineDecisions.add(w, key.Quarter, key.App, key.Agent, key.Decided, key.Risk, key.Outcome, n.Calls, n.Appealed); err != nil {
 				return err
 			}
 		}
@@ -90,12 +63,8 @@ func (w *Work) upsertCall(c *store.RatedCall) error {
 			return err
 		}
 	} else {
-		facts, err := json.Marshal(c)
-		if err != nil {
-			return fmt.Errorf("encode call %d: %w", c.ID, err)
-		}
 		if err := w.Exec(`INSERT INTO open_calls (seq, facts) VALUES ($1, $2)
-			ON CONFLICT (seq) DO UPDATE SET facts = excluded.facts`, c.ID, facts); err != nil {
+			ON CONFLICT (seq) DO UPDATE SET facts = excluded.facts`, c.ID, JSONBytes(c)); err != nil {
 			return err
 		}
 	}
@@ -105,8 +74,7 @@ func (w *Work) upsertCall(c *store.RatedCall) error {
 	return w.Exec(`INSERT INTO risky_calls (seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (seq) DO UPDATE SET decided = excluded.decided, outcome = excluded.outcome`,
-		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, string(c.Risk),
-		strings.Join(c.Codes, " "), string(c.Decided), string(c.Outcome))
+		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, c.Risk, strings.Join(c.Codes, " "), c.Decided, c.Outcome)
 }
 
 const (
@@ -148,13 +116,8 @@ func (t *Tables) riskyCalls(ctx context.Context, query string, args ...any) (cal
 }
 
 func (t *Tables) CallCounts(ctx context.Context, from, to int64) (map[store.CallKey]store.CallCount, error) {
-	counts := map[store.CallKey]store.CallCount{}
-	return counts, t.Read(ctx, func(rows Rows) error {
-		var key store.CallKey
-		var n store.CallCount
-		err := rows.Scan(&key.App, &key.Agent, &key.Decided, &key.Risk, &key.Outcome, &n.Calls, &n.Appealed)
-		counts[key] = n
-		return err
+	return collectMap(ctx, t, func(key *store.CallKey, n *store.CallCount) []any {
+		return []any{&key.App, &key.Agent, &key.Decided, &key.Risk, &key.Outcome, &n.Calls, &n.Appealed}
 	}, queryCallCounts, from, to)
 }
 

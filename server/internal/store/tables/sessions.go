@@ -258,13 +258,8 @@ func (t *Tables) sessionOfTranscript(ctx context.Context, r *transcriptRow, f *s
 const querySessionTools = `SELECT tool, bin, calls, failures, total FROM session_tools WHERE first = $1`
 
 func (t *Tables) SessionTools(ctx context.Context, first schema.EventID) (map[store.ToolKey]store.ToolTime, error) {
-	times := map[store.ToolKey]store.ToolTime{}
-	return times, t.Read(ctx, func(rows Rows) error {
-		var key store.ToolKey
-		var u store.ToolTime
-		err := rows.Scan(&key.Tool, &key.Bucket, &u.Calls, &u.Failures, &u.TotalMS)
-		times[key] = u
-		return err
+	return collectMap(ctx, t, func(key *store.ToolKey, u *store.ToolTime) []any {
+		return []any{&key.Tool, &key.Bucket, &u.Calls, &u.Failures, &u.TotalMS}
 	}, querySessionTools, first)
 }
 

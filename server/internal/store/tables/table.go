@@ -67,3 +67,27 @@ func (t *table[T]) values(v *T) []any {
 	}
 	return values
 }
+
+// sumTable is a table of sums, to which rows are added.
+type sumTable struct{ query string }
+
+// SumColumns are the columns of the tables of sums whose values are added if two rows have the same key.
+var SumColumns = map[string][]string{}
+
+// newSumTable returns a table of sums. labels are columns that are the same for all rows of a key.
+func newSumTable(name, key, labels, sums string) sumTable {
+	SumColumns[name] = strings.Split(sums, ", ")
+	var updates []string
+	for _, column := range SumColumns[name] {
+		updates = append(updates, fmt.Sprintf("%s = %s.%[1]s + excluded.%[1]s", column, name))
+	}
+	columns := strings.Split(key+", "+labels+sums, ", ")
+	places := make([]string, len(columns))
+	for i := range columns {
+		places[i] = fmt.Sprint("$", i+1)
+	}
+	return sumTable{fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s) ON CONFLICT (%s) DO UPDATE SET %s`,
+		name, strings.Join(columns, ", "), strings.Join(places, ", "), key, strings.Join(updates, ", "))}
+}
+
+func (t sumTable) add(tx Tx, values ...any) error { return tx.Exec(t.query, values...) }

@@ -217,6 +217,20 @@ func appendTo[T any](all *[]T, fields func(*T) []any) func(Rows) error {
 	}
 }
 
+// collectMap reads the rows of a query into a map.
+func collectMap[K comparable, V any](
+	ctx context.Context, e Engine, fields func(*K, *V) []any, query string, args ...any,
+) (map[K]V, error) {
+	all := map[K]V{}
+	return all, e.Read(ctx, func(rows Rows) error {
+		var key K
+		var value V
+		err := rows.Scan(fields(&key, &value)...)
+		all[key] = value
+		return err
+	}, query, args...)
+}
+
 // column scans a row of one column.
 func column[T any](v *T) []any { return []any{v} }
 

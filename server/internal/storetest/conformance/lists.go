@@ -195,7 +195,7 @@ func (s suite) TestEventLists_OmitBigPayloads(t *testing.T) {
 		require.Equal(t, len(d.Payload), events[0].PayloadBytes)
 		require.Contains(t, string(events[0].AppendJSON(nil, -1)), `"payload":{},"payloadTruncated":true,"payloadBytes":65546`)
 	}
-	cut(b.Recent(ctx, 1))
+	cut(b.Find(ctx, store.Filter{Limit: 1}))
 	cut(b.Pending(ctx))
 	cut(b.Find(ctx, store.Filter{}))
 	cut(b.allEvents(t), nil)
@@ -206,7 +206,7 @@ func (s suite) TestEventLists_OmitBigPayloads(t *testing.T) {
 	require.Zero(t, e.PayloadBytes)
 }
 
-func (s suite) TestRecent_LimitsPageSize(t *testing.T) {
+func (s suite) TestFind_LimitsPageSize(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
 	for range 3 {
@@ -214,11 +214,8 @@ func (s suite) TestRecent_LimitsPageSize(t *testing.T) {
 		d.Envelope = append(d.Envelope, `,"big":"`+strings.Repeat("x", store.MaxPageBytes/2)+`"`...)
 		b.MustAppend(t, d)
 	}
-	got, err := b.Recent(context.Background(), 300)
-	require.NoError(t, err)
-	require.Equal(t, []schema.EventID{2, 3}, EventIDs(got))
 	for _, f := range []store.Filter{{}, {App: "app"}} {
-		got, err = b.Find(context.Background(), f)
+		got, err := b.Find(context.Background(), f)
 		require.NoError(t, err)
 		require.Equal(t, []schema.EventID{2, 3}, EventIDs(got), "the next page is before 2")
 	}

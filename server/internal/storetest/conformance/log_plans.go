@@ -53,7 +53,6 @@ func addLogReads(add addCall, since int64) {
 		_, _, err := t.Event(ctx, 1)
 		return err
 	})
-	add("Recent", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.Recent(ctx, 300)) })
 	add("After", func(ctx context.Context, t *tables.Tables) error {
 		return errorOf(t.ReadLog(ctx, since, since+512, 512))
 	})
