@@ -16,6 +16,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // maxReaders is the default size of the pool; pool_max_conns in the DSN changes it.
@@ -281,9 +282,9 @@ func (w *writer) requireSameLog(ctx context.Context, stored *counters) error {
 	if isSame {
 		return nil
 	}
-	w.health.setFatal("the database has lost commits that this hub confirmed: it was restored, or a standby that was behind took over. " +
-		"This hub stops; after its start it shows the state of the database")
-	return w.health.refusal()
+	w.health.Set(&tables.Fault{Kind: tables.Fatal, Detail: "the database has lost commits that this hub confirmed: it was restored, or a standby that was behind took over. " +
+		"This hub stops; after its start it shows the state of the database"})
+	return w.health.Refusal()
 }
 
 // disconnect closes the connection, which releases the lock.

@@ -66,6 +66,18 @@ func isUnreachable(err error) bool {
 // errConnectionLost replaces the errors of a connection that has ended.
 var errConnectionLost = errors.New("the connection to PostgreSQL was lost")
 
+// commitFault is the fault of a failed commit; nil: it succeeded.
+func commitFault(err error) *tables.Fault {
+	switch {
+	case err == nil:
+		return nil
+	case isFull(err):
+		return &tables.Fault{Cause: err, Detail: "the disk of the PostgreSQL server is full, so nothing is stored; everything acknowledged before is kept"}
+	default:
+		return &tables.Fault{Cause: err, Detail: "the database does not accept writes; everything acknowledged before is kept"}
+	}
+}
+
 // errOfCommit maps the error of a failed commit to one of package schema.
 func errOfCommit(err error) error {
 	switch {

@@ -111,8 +111,8 @@ func (f *follower) look(ctx context.Context) error {
 		return err
 	}
 	if needed > newestSchema() {
-		s.health.setFatal(incompatible(needed).Error())
-		return s.health.refusal()
+		s.health.Set(&tables.Fault{Kind: tables.Fatal, Detail: incompatible(needed).Error()})
+		return s.health.Refusal()
 	}
 	s.database.set(began, now)
 	if commits > s.commits.Load() {

@@ -52,7 +52,7 @@ type engine struct {
 	clock    func() time.Time
 	readers  readers
 	writer   *writer
-	health   *health
+	health   *tables.Health
 	commits  atomic.Int64 // of the state in memory
 	log      *slog.Logger
 	close    func() error
@@ -89,13 +89,13 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &engine{log: cfg.Log, health: newHealth(cfg.Log)}
+	s := &engine{log: cfg.Log}
 	s.Engine, s.State = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget)
-	s.Queue = tables.NewQueue(groupBytes, func(*tables.Op) error { return s.health.refusal() })
+	s.Queue = tables.NewQueue(groupBytes, func(*tables.Op) error { return s.health.Refusal() })
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}
-	s.clock = cfg.Clock
+	s.clock, s.health = cfg.Clock, tables.NewHealth(cfg.Clock, cfg.Log)
 	s.policy, s.publisher = newPolicyWatch(cfg.Log), publisher{store: s, log: cfg.Log}
 	s.follower.store, s.follower.log, s.follower.wakeup = s, cfg.Log, feed.NewWakeup()
 	s.close = sync.OnceValue(s.shutDown)
@@ -241,8 +241,8 @@ func (s *engine) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-s.health.failed.Done():
-		return errors.New(s.health.current())
+	case <-s.health.Failed.Done():
+		return errors.New(s.health.Detail())
 	}
 }
 
@@ -264,6 +264,6 @@ func (s *engine) shutDown() (err error) {
 	if s.readers.pool != nil {
 		s.readers.pool.Close()
 	}
-	s.health.fail()
+	s.health.Fail()
 	return err
 }

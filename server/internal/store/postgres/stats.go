@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // queryAsyncStandby reports whether there are standbys and none of them confirms commits. Without the
@@ -15,13 +16,9 @@ const queryAsyncStandby = `SELECT count(*) > 0 AND bool_and(sync_state NOT IN ('
 const statsTimeout = 500 * time.Millisecond
 
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
-	s.writer.probe()
-	now := time.Now()
-	out := store.Stats{
-		Pending: s.State.Pending.Len(), Events: s.State.Events.Load(), Queued: s.Queue.Len(),
-		RefusedFault: s.health.refused.Load(), Projections: s.State.Projected.Lag(now), SearchIndex: s.State.Indexed.Lag(now),
-		Fault: s.health.current(), Hubs: s.hubStats(),
-	}
+	s.health.Probe(s.Queue, func(w *tables.Work) error { return w.Exec(`SELECT 1`) })
+	out := s.Statistics(s.health)
+	out.Hubs = s.hubStats()
 	if !s.isCurrent() {
 		if out.Fault == "" {
 			out.Fault = "the database has not answered for more than a second, so this hub may not know what other hubs have stored"
@@ -30,8 +27,10 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
 	defer cancel()
-	err := s.readers.get(ctx, []any{&out.Undelivered, &out.DatabaseBytes},
-		`SELECT (SELECT count(*) FROM deliveries WHERE undelivered), pg_database_size(current_database())`)
+	err := s.readers.get(ctx, []any{&out.DatabaseBytes}, `SELECT pg_database_size(current_database())`)
+	if err == nil {
+		out.Undelivered, err = s.CountUndelivered(ctx)
+	}
 	if err == nil && out.Hubs.IsLeader {
 		var isAsync *bool
 		err = s.readers.get(ctx, []any{&isAsync}, queryAsyncStandby)

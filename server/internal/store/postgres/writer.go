@@ -25,7 +25,7 @@ const groupBytes = 1 << 20
 type writer struct {
 	config       *pgx.ConnConfig
 	conn         *pgx.Conn
-	health       *health
+	health       *tables.Health
 	clock        func() time.Time
 	log          *slog.Logger
 	commits      store.CommitObserver // nil: none
@@ -43,14 +43,6 @@ type writer struct {
 type counters struct {
 	tables.Counters
 	commits, mark, state, policy int64 // see the table streams
-}
-
-// probe starts a write if the last commit failed, so that a hub to which nothing is sent finds
-// out that its database works again. It does not wait for the write.
-func (w *writer) probe() {
-	if w.health.claimProbe(w.clock()) {
-		_ = w.store.Queue.Add(&tables.Op{Run: func(t *tables.Work) error { return t.Exec(`SELECT 1`) }})
-	}
 }
 
 // refreshTo makes the writer catch up with the other hubs, at least to this number of commits.
@@ -86,7 +78,7 @@ func (w *writer) commit(group []*tables.Op) {
 	if err == nil {
 		err = w.commitGroup(group)
 	}
-	w.health.record(len(group), err)
+	w.health.Record(len(group), commitFault(err))
 	if w.commits != nil {
 		w.commits.Committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
 	}

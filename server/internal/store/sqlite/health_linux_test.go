@@ -83,7 +83,7 @@ func TestHealth_WriteErrorIsAFaultUntilAWriteSucceeds(t *testing.T) {
 	restore()
 	// Nothing is sent to the hub: asking for its state finds out that it can write again.
 	require.Eventually(t, func() bool {
-		b.Clock.Advance(2 * probeInterval)
+		b.Clock.Advance(2 * time.Second)
 		stats, err := b.Stats(ctx)
 		return err == nil && stats.Fault == ""
 	}, 30*time.Second, time.Millisecond)

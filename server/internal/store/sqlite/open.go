@@ -61,7 +61,7 @@ type engine struct {
 	writer      *writer
 	dictionary  *dictionary
 	diskSpace   *diskSpace
-	health      *health
+	health      *tables.Health
 	files       *openFiles
 	inspectedAt atomic.Int64 // Unix nanoseconds, see inspect
 	log         *slog.Logger
@@ -123,7 +123,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	s := &engine{
 		singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock,
 		dictionary: newDictionary(),
-		health:     newHealth(cfg.Clock, cfg.Log), log: cfg.Log,
+		health:     tables.NewHealth(cfg.Clock, cfg.Log), log: cfg.Log,
 	}
 	s.Engine, s.State, s.Queue = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
 	s.close = sync.OnceValue(s.shutDown)
@@ -289,6 +289,20 @@ func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = p
 
 func (s *engine) Schema() int64 { return s.schema }
 
+func (s *engine) Stats(ctx context.Context) (out store.Stats, err error) {
+	s.inspectIfDue()
+	s.diskSpace.measure()
+	s.health.Probe(s.Queue, func(*tables.Work) error { return nil })
+	out = s.Statistics(s.health)
+	out.DatabaseBytes, out.JournalBytes = fileSize(s.file), fileSize(s.file+"-wal")
+	out.DiskLow, out.LeftBytes, out.RefusedFull = s.diskSpace.low.Load(), s.diskSpace.left.Load(), s.diskSpace.refused.Load()
+	if d, err := s.diskSpace.disk.Measure(s.diskSpace.dir); err == nil {
+		out.FreeBytes = d.Free
+	}
+	out.Undelivered, err = s.CountUndelivered(ctx)
+	return out, err
+}
+
 // inspectInterval is the maximum age of an inspection when something is written.
 const inspectInterval = 250 * time.Millisecond
 
@@ -305,8 +319,8 @@ func (s *engine) inspect() {
 	if f := s.files.check(); f != nil {
 		// A new connection would open another file, or none.
 		s.readers.db.SetMaxOpenConns(max(s.readers.db.Stats().OpenConnections, 1))
-		s.health.set(f)
-	} else if s.health.clear(goneFile) {
+		s.health.Set(f)
+	} else if s.health.Clear(tables.GoneFile) {
 		s.readers.db.SetMaxOpenConns(maxReaders)
 	}
 }
@@ -317,12 +331,12 @@ const idleInspectInterval = 2 * time.Second
 func (s *engine) Wait(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(s.health.failed, stop)()
+	defer context.AfterFunc(s.health.Failed, stop)()
 	for feed.Sleep(running, idleInspectInterval) {
 		s.inspectIfDue()
 	}
-	if f := s.health.current(); f != nil && f.kind == failedSync {
-		return fmt.Errorf("%s: %s: %w; %s", s.file, f.detail, f.cause, f.next)
+	if f := s.health.Current(); f != nil && f.Kind == tables.Fatal {
+		return fmt.Errorf("%s: %s: %w; %s", s.file, f.Detail, f.Cause, f.Next)
 	}
 	return nil
 }
@@ -334,7 +348,7 @@ func (s *engine) shutDown() error {
 	if s.writer != nil {
 		s.Queue.Stop()
 	}
-	if f := s.health.current(); f != nil && f.kind == failedSync {
+	if f := s.health.Current(); f != nil && f.Kind == tables.Fatal {
 		return errors.Join(s.files.closeWAL(), s.files.Close()) // closing the connections would write
 	}
 	errs = append(errs, s.files.closeWAL())

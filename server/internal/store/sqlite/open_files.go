@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
 // openFiles are the database's files as the hub has them open. They have the locks that keep
@@ -71,7 +73,7 @@ func (f *openFiles) Close() error {
 }
 
 // check returns a fault if the name of an open file no longer leads to it.
-func (f *openFiles) check() *fault {
+func (f *openFiles) check() *tables.Fault {
 	for _, open := range []*os.File{f.database, f.wal} {
 		named, err := os.Lstat(open.Name())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -84,10 +86,10 @@ func (f *openFiles) check() *fault {
 		if err == nil {
 			err = fs.ErrExist
 		}
-		return &fault{
-			detail: filepath.Base(open.Name()) + " was removed, moved or replaced while the hub runs, so nothing is stored; everything acknowledged before is kept until the hub stops",
-			next:   "If the file was moved, move it back. Otherwise run hookback-server rescue FILE before you stop the hub, and start it with that copy.",
-			cause:  fmt.Errorf("%s: %w", open.Name(), err), kind: goneFile,
+		return &tables.Fault{
+			Detail: filepath.Base(open.Name()) + " was removed, moved or replaced while the hub runs, so nothing is stored; everything acknowledged before is kept until the hub stops",
+			Next:   "If the file was moved, move it back. Otherwise run hookback-server rescue FILE before you stop the hub, and start it with that copy.",
+			Cause:  fmt.Errorf("%s: %w", open.Name(), err), Kind: tables.GoneFile,
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ type writer struct {
 	statements   statements // prepared on conn
 	dictionary   *dictionary
 	diskSpace    *diskSpace
-	health       *health
+	health       *tables.Health
 	clock        func() time.Time
 	log          *slog.Logger
 	publish      func([]store.LogRow)
@@ -59,15 +59,7 @@ func (s *engine) refusal(o *tables.Op) error {
 		}
 	}
 	s.inspectIfDue()
-	return s.health.refusal()
-}
-
-// probe starts a write if the last commit failed, so that a hub to which nothing is sent finds
-// out that its disk works again. It does not wait for the write.
-func (w *writer) probe() {
-	if w.health.claimProbe() {
-		_ = w.store.Queue.Add(&tables.Op{Kind: tables.Essential | tables.OneRow, Run: func(*tables.Work) error { return nil }})
-	}
+	return s.health.Refusal()
 }
 
 func (w *writer) run() {
@@ -92,12 +84,12 @@ func (w *writer) checkpointIfDue() {
 		pages = checkpointPages
 	}
 	w.walPages += pages
-	if f := w.health.current(); w.walPages < checkpointPages || f != nil && f.refuses() {
+	if f := w.health.Current(); w.walPages < checkpointPages || f != nil && f.Refuses() {
 		return
 	}
 	var isBusy, logged, merged int
 	_, err = w.statements.get(context.Background(), []any{&isBusy, &logged, &merged}, `PRAGMA wal_checkpoint(PASSIVE)`)
-	w.health.recordCheckpoint(err)
+	recordCheckpoint(w.health, err)
 	w.walPages = 0
 	if err != nil || merged < logged {
 		w.walPages = checkpointPages - checkpointRetryPages
@@ -107,7 +99,7 @@ func (w *writer) checkpointIfDue() {
 // commit runs a group of ops in one transaction and adds ops that arrive in the meantime.
 // On a full disk it deletes the reserve file and runs the essential ops again.
 func (w *writer) commit(group []*tables.Op) {
-	if err := w.health.refusal(); err != nil {
+	if err := w.health.Refusal(); err != nil {
 		tables.Finish(group, err)
 		return
 	}
@@ -117,7 +109,7 @@ func (w *writer) commit(group []*tables.Op) {
 		w.diskSpace.releaseReserve()
 		_, err = w.attempt(w.failDroppable(group), nil)
 	}
-	w.health.record(len(group), err)
+	w.health.Record(len(group), commitFault(err))
 	if w.commits != nil {
 		w.commits.Committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
 	}
@@ -156,7 +148,7 @@ func (w *writer) attempt(group []*tables.Op, more func([]*tables.Op) []*tables.O
 	if err == nil && written {
 		err = t.writeCounters()
 	}
-	if err == nil && w.health.faulty.Load() {
+	if err == nil && w.health.Current() != nil {
 		err = t.writePage()
 	}
 	if err == nil {

@@ -1,11 +1,13 @@
 package tables
 
 import (
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // State is what an engine keeps in memory. It is that of the last commit.
@@ -31,4 +33,19 @@ type State struct {
 // NewState returns the state of a store that is not open yet.
 func NewState(log *slog.Logger, pruneBudget time.Duration) *State {
 	return &State{Log: log, PruneBudget: pruneBudget, Texts: sessionTexts{Limit: maxSessionTexts}, IndexerWake: feed.NewWakeup()}
+}
+
+// Statistics returns the values that do not depend on the engine, without those that take a query.
+func (t *Tables) Statistics(h *Health) store.Stats {
+	now := time.Now()
+	return store.Stats{
+		Pending: t.State.Pending.Len(), Events: t.State.Events.Load(), Queued: t.Queue.Len(), RefusedFault: h.refused.Load(), Fault: h.Detail(),
+		Projections: t.State.Projected.Lag(now), SearchIndex: t.State.Indexed.Lag(now),
+	}
+}
+
+// CountUndelivered returns the number of answers that may not have reached their agents.
+func (t *Tables) CountUndelivered(ctx context.Context) (n int64, err error) {
+	_, err = t.ReadOne(ctx, []any{&n}, `SELECT count(*) FROM deliveries WHERE undelivered`)
+	return n, err
 }
