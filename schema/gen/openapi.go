@@ -148,7 +148,7 @@ func operationOf(group string, route *routes.Route, goldens []golden) operation 
 		op.Parameters = append(op.Parameters, pathParameterOf(group, route.Path, name[1]))
 	}
 	for _, p := range route.Query {
-		op.Parameters = append(op.Parameters, parameter{p.Name, "query", p.Description, false, queryType(route.Path, p.Name)})
+		op.Parameters = append(op.Parameters, parameter{p.Name, "query", p.Description, false, queryType(route, p.Name)})
 	}
 	for _, p := range route.Headers {
 		op.Parameters = append(op.Parameters, parameter{p.Name, "header", p.Description, false, &jsonschema.Schema{Type: "string"}})
@@ -178,16 +178,21 @@ func operationID(route *routes.Route) string {
 	return id
 }
 
-func queryType(path, name string) *jsonschema.Schema {
-	if name == "status" && strings.Contains(path, inbox.PathHitlRequests) {
-		return &jsonschema.Schema{Ref: defs + "HitlStatus"}
-	}
-	switch name {
-	case "limit", "before", "after", "wait", "v":
-		return &jsonschema.Schema{Type: "integer", Minimum: "0"}
-	case "from", "to":
+// queryType returns the type of a query parameter. The bounds and the default of an integer are those that the hub applies.
+func queryType(route *routes.Route, name string) *jsonschema.Schema {
+	bounds, isInteger := route.RangeOf(name)
+	switch {
+	case name == "from", name == "to":
 		return &jsonschema.Schema{Ref: defs + "Millis"}
-	case "status":
+	case isInteger:
+		kind := &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.FormatInt(bounds.Min, 10))}
+		if bounds.Max < routes.Unbounded {
+			kind.Maximum, kind.Default = json.Number(strconv.FormatInt(bounds.Max, 10)), bounds.Default
+		}
+		return kind
+	case name == "status" && strings.Contains(route.Path, inbox.PathHitlRequests):
+		return &jsonschema.Schema{Ref: defs + "HitlStatus"}
+	case name == "status":
 		return &jsonschema.Schema{Type: "string", Enum: []any{"pending", "responded", "timeout", "error", "undelivered"}}
 	default:
 		return &jsonschema.Schema{Type: "string"}

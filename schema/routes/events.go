@@ -15,7 +15,7 @@ var (
 	idParam   = Param{"session_id", "id of the session"}
 	zoneParam = Param{"tz", "IANA time zone of the days, such as Europe/Berlin; default UTC"}
 	// summaryParam keeps the first screen of a page small. GET /events/:id has the whole event.
-	summaryParam = Param{"summary", "1 shortens questions above 16 KiB and leaves out the payloads of questions above 16 KiB, marked by questionTruncated and payloadTruncated; default 0"}
+	summaryParam = Param{"summary", "1 shortens questions above 16 KiB and leaves out the payloads of questions above 16 KiB, marked by questionTruncated and payloadTruncated"}
 	// requestSummaryParam keeps the inbox of a page small, whatever the agents ask.
 	requestSummaryParam = Param{"summary", summaryParam.Description + "; 2 shortens each question with its event to 1.5 kB"}
 	reasonParam         = Param{"reason", "same as in the body, which takes precedence"}
@@ -62,7 +62,7 @@ var events = []Route{
 	{
 		Method: "GET", Path: schema.PathRecent, Access: schema.AccessRead, Summary: "List the newest events",
 		Description: "Returns the newest events, oldest first.",
-		Query:       []Param{{"limit", "1 to 1000, default 300"}, summaryParam}, Ranges: map[string]Range{"limit": {1, schema.MaxPageLimit, schema.RecentLimit}},
+		Query:       []Param{{"limit", "number of events"}, summaryParam}, Ranges: map[string]Range{"limit": {1, schema.MaxPageLimit, schema.RecentLimit}},
 		Response: []schema.Event{}, Returns: "the events", Examples: Examples{Response: []string{"v2.Event[].batch"}},
 	},
 	{
@@ -73,7 +73,7 @@ var events = []Route{
 			{"status", "questions in this state: pending, responded, timeout, error, or undelivered"},
 			{"q", "text in the summary, question or payload"}, fromParam, toParam,
 			{"before", "only ids below this one"}, {"after", "only ids above this one, oldest first; 0 starts at the beginning"},
-			{"limit", "1 to 1000, default 100"}, requestSummaryParam,
+			{"limit", "number of events"}, requestSummaryParam,
 		},
 		Ranges:   map[string]Range{"summary": {Max: 2}},
 		Response: []schema.Event{}, Returns: "the events", Errors: shareErrors, Examples: Examples{Response: []string{"v2.Event[].batch"}},
@@ -91,7 +91,7 @@ var events = []Route{
 			{"q", "another name of filter"}, fromParam, toParam,
 			{"before", "only ids below this one; searchedTo of the page after this one"},
 			{"after", "only ids above this one, oldest first; 0 starts at the beginning; searchedTo of the page before this one"},
-			{"limit", "1 to 1000, default 100"},
+			{"limit", "number of events"},
 		},
 		Response: history.SearchResult{}, Returns: "a page of events, which may be empty before the history is complete",
 	},
@@ -166,7 +166,7 @@ var events = []Route{
 		Method: "GET", Path: schema.PathResponse, Access: schema.AccessRead, Summary: "Wait for an answer",
 		Description: "Long poll for the answer to a question, for agents without a listener.",
 		Query: []Param{
-			{"wait", "seconds to wait for an answer, at most 60; default 0"},
+			{"wait", "seconds to wait for an answer"},
 			{"rejected", "the result by which the agent rejected the answer, mismatch or untrusted as in an Ack; requires the secret"},
 		},
 		Headers:  []Param{{schema.SecretHeader, "requestSecret of the question; marks the caller as the agent"}},
@@ -178,7 +178,7 @@ var events = []Route{
 		Method: "GET", Path: schema.PathStream, Access: schema.AccessRead, Summary: "Follow the log",
 		Description: "WebSocket stream of all events as they are stored. The messages are Frame, and a version 2 message may be an array of frames.",
 		Query: []Param{
-			{"v", "2 for resumable frames; default 1"}, {"after", "version 2: resume after this seq"}, {"hub", "version 2: the hubId that the seq belongs to"},
+			{"v", "2 for resumable frames"}, {"after", "version 2: resume after this seq"}, {"hub", "version 2: the hubId that the seq belongs to"},
 			{"epoch", "version 2: the epoch of the hello before that seq"},
 		},
 		Ranges:  map[string]Range{"after": {0, Unbounded, -1}},

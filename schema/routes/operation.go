@@ -15,7 +15,7 @@ var past = []Route{
 		Description: "Returns a page of sessions, most recently active first.",
 		Query: []Param{
 			{"source_app", "only this application"}, {"person", "only the sessions that this person ran, as reported"}, {"q", "text in the title, application, session id or directory, then in the newest transcript of each session; not case-sensitive"},
-			{"limit", "1 to 200, default 50"}, {"cursor", "next of the previous page"},
+			{"limit", "number of sessions"}, {"cursor", "next of the previous page"},
 		},
 		Ranges:   map[string]Range{"limit": {1, history.MaxSessions, 50}},
 		Response: history.SessionPage{}, Returns: "a page of sessions",
@@ -43,7 +43,7 @@ var past = []Route{
 		Description: "Returns the ratings of tool calls with a finding of medium risk or more and of refused ones: the newest matches, oldest first. They follow the log within about a second. A call without a finding is not proven safe.",
 		Query: []Param{
 			{"source_app", "only the calls of this application"}, {"session_id", "with source_app: only the calls of this session"},
-			{"before", "only ids below this one"}, {"after", "only ids above this one"}, {"limit", "1 to 1000, default 100"},
+			{"before", "only ids below this one"}, {"after", "only ids above this one"}, {"limit", "number of calls"},
 		},
 		Ranges:   map[string]Range{"before": {Min: 1, Max: Unbounded}, "limit": {1, history.MaxRiskyCalls, schema.RecentLimit}},
 		Response: history.RiskyCalls{}, Returns: "the calls",
@@ -57,14 +57,14 @@ var past = []Route{
 	{
 		Method: "GET", Path: schema.PathOverview, Access: schema.AccessRead, Summary: "Read statistics",
 		Description: "Returns statistics of people and agents over some days, including today.",
-		Query:       []Param{{"days", "1 to 90, default 14"}, zoneParam},
+		Query:       []Param{{"days", "number of days"}, zoneParam},
 		Response:    history.Overview{}, Returns: "the statistics",
 	},
 	{
 		Method: "GET", Path: history.PathSpend, Access: schema.AccessRead, Summary: "Read what agents spent",
 		Description: "Returns the tokens and the cost that agents reported over some days, including today, by day, application, model, person or project, which is the directory of the session. A session's cost is never estimated. A cost counts for the model of the event that reported it, or else for the latest model of its session. Persons are as reported, see Session.",
 		Query: []Param{
-			{"by", "what to group by: day, app, model, person and project, separated by commas; default day"}, {"days", "1 to 90, default 14"}, zoneParam,
+			{"by", "what to group by: day, app, model, person and project, separated by commas; default day"}, {"days", "number of days"}, zoneParam,
 			{"format", "json or csv; default json"},
 		},
 		Response: history.SpendReport{}, Returns: "the report; with format=csv a table, as text/csv",
@@ -86,7 +86,7 @@ var past = []Route{
 		Description: "Returns the audit log, oldest first: a hash chain of entries (see LedgerEntry) that hookback verify checks.",
 		Query: []Param{
 			{"after", "only entries above this number, oldest first; 0 starts at the beginning"}, {"before", "only entries below this number"},
-			{"of", "only entries of this question"}, {"limit", "1 to 1000, default 100; selects the newest entries unless after is given"},
+			{"of", "only entries of this question"}, {"limit", "number of entries: the newest, unless after is given"},
 			{"format", "ndjson: download all entries after the given number, one per line"},
 		},
 		Response: []sign.LedgerEntry{}, Returns: "the entries",
@@ -111,7 +111,7 @@ var sessionMessages = []Route{
 		Method: "GET", Path: control.PathWait, Access: schema.AccessPost, Summary: "Wait for a message",
 		Description: "Waits until a message waits for the session, for a hook of an idle session. It hands over no message: the response to an event does.",
 		Query: []Param{
-			appParam, idParam, {"wait", "0 to 60 seconds, default 0"}, {"after", "after of the previous response"},
+			appParam, idParam, {"wait", "seconds to wait"}, {"after", "after of the previous response"},
 			{"waiter", "name of the caller; another waiter of the session ends its wait"},
 		},
 		Response: control.WaitStatus{}, Returns: "whether a message waits",
@@ -143,7 +143,7 @@ var agents = []Route{
 		Method: "POST", Path: schema.PathClaudeCode, Access: schema.AccessPost, Summary: "Receive Claude Code's hooks",
 		Description: "Receives Claude Code's HTTP hooks. Every event is stored. A permission request, a question or a plan asks a person; the response sends spaces until there is an answer. If no dashboard is open, a hook without an open dialog (claude -p, a subagent, or a request without the header X-Claude-Entrypoint) gets {} at once.",
 		Query: []Param{
-			{"limit", "timeout of the hook in Claude Code's settings, in seconds; default 600"},
+			{"limit", "timeout of the hook in Claude Code's settings, in seconds"},
 			{"app", "source_app of the events; default: the name of the session's directory"},
 		},
 		Ranges:  map[string]Range{"limit": {1, int64(schema.MaxTimeout / time.Second), 600}},

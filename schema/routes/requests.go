@@ -16,7 +16,7 @@ var requests = []Route{
 			{"status", "pending, decided, expired or cancelled; default: all"}, agentParam,
 			{"waiting_on_me", "true: only pending requests that the caller may vote on and has not"},
 			{"from", "created at or after this time by the hub's clock, Unix ms"}, {"to", "created before this time by the hub's clock, Unix ms"},
-			{"cursor", "next_cursor of the previous page"}, {"limit", "1 to 200, default 50"},
+			{"cursor", "next_cursor of the previous page"}, {"limit", "number of requests"},
 		},
 		Ranges:   map[string]Range{"limit": {1, inbox.MaxHitlPage, 50}},
 		Response: inbox.HitlPage{}, Returns: "a page of requests",
@@ -43,7 +43,7 @@ var requests = []Route{
 		Method: "GET", Path: inbox.PathHitlStats, Access: schema.AccessRead, Summary: "Count requests",
 		Description: "Returns the number of requests, and the outcomes of those created in the last days.",
 		Query: []Param{
-			{"days", "1 to 90, default 14; ignored with from"}, zoneParam,
+			{"days", "number of days; ignored with from"}, zoneParam,
 			{"from", "created at or after this time by the hub's clock, Unix ms"}, {"to", "created before this time by the hub's clock, Unix ms; default now"},
 			agentParam,
 		},
@@ -110,7 +110,7 @@ var rules = []Route{
 	{
 		Method: "GET", Path: history.PathAutomatic, Access: schema.AccessRead, Summary: "List automatic answers",
 		Description: "Returns the answers that rules of the hub gave, newest first. A page can be short or empty and still have a next page.",
-		Query:       []Param{{"before", "only ids below this one: next of the previous page"}, {"limit", "1 to 200, default 50"}},
+		Query:       []Param{{"before", "only ids below this one: next of the previous page"}, {"limit", "number of answers"}},
 		Ranges:      map[string]Range{"before": {Min: 1, Max: Unbounded}, "limit": {1, history.MaxAutomatic, 50}},
 		Response:    history.AutomaticPage{}, Returns: "the answers",
 	},

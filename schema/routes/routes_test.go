@@ -1,6 +1,7 @@
 package routes_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,6 +25,23 @@ func TestAll_IsComplete(t *testing.T) {
 		require.True(t, r.Returns != "" || len(r.Also) > 0, "%s has no successful status", name)
 		for status := range r.Problems() {
 			require.Empty(t, r.Also[status], "%s: %d has two meanings", name, status)
+		}
+	}
+}
+
+// TestRoutes_NumbersHaveOneRange: the hub and the OpenAPI document both have the bounds of a number from its Range, so
+// its description must not repeat them.
+func TestRoutes_NumbersHaveOneRange(t *testing.T) {
+	t.Parallel()
+	bounds := regexp.MustCompile(`default -?\d|\d to \d|at most \d`)
+	for _, r := range routes.All {
+		for _, p := range r.Query {
+			of, isNumber := r.RangeOf(p.Name)
+			if !isNumber {
+				continue
+			}
+			require.NotRegexp(t, bounds, p.Description, "%s %s: %s", r.Method, r.Path, p.Name)
+			require.LessOrEqual(t, of.Default, of.Max, "%s %s: %s", r.Method, r.Path, p.Name)
 		}
 	}
 }
