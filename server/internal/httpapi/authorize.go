@@ -15,9 +15,6 @@ import (
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
-// identityLocal is the key under which requireAccess stores the identity for caller.
-const identityLocal = "who"
-
 // requireAccess returns the middleware that authenticates the caller of route r and checks
 // its class. It stores a known identity under identityLocal. Routes of class public read no
 // credentials here, because they are how a caller gets some.

@@ -124,6 +124,9 @@ func (r *request) sendJSON(body []byte) error {
 	return nil
 }
 
+// identityLocal is the key under which requireAccess stores the identity for caller.
+const identityLocal = "who"
+
 func caller(c *fiber.Ctx) hub.Caller {
 	by := hub.Caller{Remote: middleware.AddrPortOf(c.Context().RemoteAddr()), Local: middleware.AddrPortOf(c.Context().LocalAddr())}
 	if cn, ok := c.Context().Conn().(*middleware.Conn); ok {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -124,9 +125,8 @@ func (m *Metrics) recordTelemetry(signal string, h hub.TelemetryResult) {
 	m.telemetryRecords.WithLabelValues(signal, "rejected").Add(float64(h.Rejected))
 }
 
-func (m *Metrics) handler() func(*request) error {
-	serve := adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	return func(r *request) error { return serve(r.Ctx) }
+func (m *Metrics) handler() fiber.Handler {
+	return adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 }
 
 // registerGauges registers the metrics that are read at each scrape.

@@ -16,13 +16,14 @@ import (
 
 // operationHandlers returns the handlers of the routes that operate a hub.
 func (s *Server) operationHandlers() map[string]handler {
+	metrics := s.Metrics.handler()
 	return map[string]handler{
 		"GET " + schema.PathHub: handle(s.hubKey),
 		"GET " + schema.PathHealth: handle(func(r *request, _ none) (schema.Health, error) {
 			return s.visibleHealth(r, schema.Health{Status: "ok"}), nil
 		}),
 		"GET " + schema.PathReady:    raw(s.ready),
-		"GET " + schema.PathMetrics:  raw(s.Metrics.handler()),
+		"GET " + schema.PathMetrics:  raw(func(r *request) error { return metrics(r.Ctx) }),
 		"GET " + schema.PathOpenAPI:  handle(s.openAPI),
 		"GET " + schema.PathLicenses: raw(licenses),
 	}
