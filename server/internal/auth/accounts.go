@@ -50,7 +50,6 @@ func (s *Service) AddPerson(ctx context.Context, d schema.PersonDraft, caller Id
 	}
 	c := store.PeopleChange{People: store.People{Persons: []store.Person{account}}}
 	made := ledgerRecord("person.made", caller, map[string]any{"name": account.Name, "role": account.Role})
-	defer func() { s.announceIf(err == nil && account.Role == schema.Admin, promoted, &account, caller) }()
 	if requireBrowser(caller) != nil {
 		err = s.applyChange(ctx, &c, made)
 		return s.publicPerson(&account), "", err
@@ -127,7 +126,6 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 		person.PromotedAt, person.PromotedBy = s.Clock(), caller.Name
 	}
 	err = s.changePerson(ctx, &person, caller)
-	s.announceIf(err == nil && promotes, promoted, &person, caller)
 	return s.publicPerson(&person), err
 }
 

@@ -44,39 +44,6 @@ func (s *Service) PasskeyThreshold() schema.PasskeyThreshold {
 // requiresPasskeys reports whether the hub was started with a threshold.
 func (s *Service) requiresPasskeys() bool { return s.PasskeyThreshold() != "" }
 
-// elsewhere returns a sentence that names an address at which a person's passkeys work, or reports that
-// none of them works any more.
-func (s *Service) elsewhere(person string) string {
-	for _, rp := range s.Passkeys.relyingParties() {
-		if len(s.current.Load().passkeysAt(rp, person)) > 0 {
-			return "Your passkey works at " + rp.Origin + ". Do this there."
-		}
-	}
-	return "Your passkeys belong to an address that this hub no longer has. Set that address again, or have your account reset."
-}
-
-// relyingParty returns the address whose passkeys a caller can use: that of the caller's page, or the
-// first one if the page has another address. ok is false if the hub uses no passkeys. A hub without
-// a threshold uses them while other devices reach it, or while a person has one.
-func (s *Service) relyingParty(caller Identity) (rp RelyingParty, ok bool) {
-	if s == nil || s.Passkeys == nil {
-		return rp, false
-	}
-	if k := s.Passkeys; k.For == "" && (k.Public == nil || k.Public.IsLocal()) && len(s.current.Load().People.Passkeys) == 0 {
-		return rp, false
-	}
-	list := s.Passkeys.relyingParties()
-	for _, rp := range list {
-		if _, host, _ := strings.Cut(rp.Origin, "://"); caller.Page != "" && (caller.Page == rp.Origin || caller.Page == host) {
-			return rp, true
-		}
-	}
-	if len(list) == 0 {
-		return rp, false
-	}
-	return list[0], true
-}
-
 // passkeyUser implements webauthn.User for a person.
 type passkeyUser struct {
 	id       []byte

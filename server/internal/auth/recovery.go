@@ -73,7 +73,6 @@ func (s *Service) ResetPerson(ctx context.Context, name string, proof json.RawMe
 	c := store.PeopleChange{People: store.People{Persons: []store.Person{person}}}
 	s.endCredentials(&c, &person)
 	err = s.applyChange(ctx, &c, ledgerRecord("person.reset", caller, map[string]any{"name": person.Name}))
-	s.announceIf(err == nil, reset, &person, caller)
 	return s.publicPerson(&person), err
 }
 

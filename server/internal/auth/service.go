@@ -1,12 +1,10 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,14 +61,6 @@ type Service struct {
 	usedPairings  map[digest]bool // codes of paired devices; changeMu guards it
 }
 
-// directory is an immutable snapshot of all accounts, sessions, tokens and codes.
-type directory struct {
-	store.People
-	tokens  map[digest]*store.Token
-	signIns map[digest]*store.SignIn // by digest of the cookie
-	codes   map[digest]*store.Code
-}
-
 // Open loads the accounts of a hub.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Clock == nil {
@@ -97,76 +87,11 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-func newDirectory(stored *store.People) *directory {
-	dir := &directory{People: *stored, tokens: map[digest]*store.Token{}, signIns: map[digest]*store.SignIn{}, codes: map[digest]*store.Code{}}
-	for i := range dir.Tokens {
-		dir.tokens[digest(dir.Tokens[i].Hash)] = &dir.Tokens[i]
-	}
-	for i := range dir.SignIns {
-		dir.signIns[digest(dir.SignIns[i].Cookie)] = &dir.SignIns[i]
-	}
-	for i := range dir.Codes {
-		dir.codes[digest(dir.Codes[i].Hash)] = &dir.Codes[i]
-	}
-	return dir
-}
-
-// applyChange stores a change with records of the audit log and publishes a new directory. The caller
-// holds changeMu and has computed the change from the current directory.
-func (s *Service) applyChange(ctx context.Context, c *store.PeopleChange, records ...store.LedgerRecord) error {
-	c.LedgerRecords = append(c.LedgerRecords, records...)
-	removed, err := s.storeChange(ctx, c)
-	if err != nil {
-		return err
-	}
-	next := s.current.Load().People
-	next.Version++
-	if c.SetLocked {
-		next.Locked = c.Locked
-	}
-	next.Persons = mergeByKey(next.Persons, c.Persons, c.RemovedPeople, func(o store.Person) string { return o.Name })
-	next.SignIns = mergeByKey(next.SignIns, c.SignIns, c.RemovedSignIns, func(o store.SignIn) string { return o.ID })
-	next.Tokens = mergeByKey(next.Tokens, c.Tokens, c.RemovedTokens, func(o store.Token) string { return o.ID })
-	codes := make([]string, len(c.RemovedCodes))
-	for i, hash := range c.RemovedCodes {
-		codes[i] = string(hash)
-	}
-	next.Passkeys = mergeByKey(next.Passkeys, c.Passkeys, c.RemovedPasskeys, func(o store.Passkey) string { return o.ID })
-	next.Codes = mergeByKey(next.Codes, c.Codes, codes, func(o store.Code) string { return string(o.Hash) })
-	s.current.Store(newDirectory(&next))
-	if len(c.Persons)+len(c.RemovedPeople) > 0 {
-		s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts})
-	}
-	for _, id := range slices.Concat(c.RemovedSignIns, c.RemovedTokens) {
-		s.lastUse.Delete(id)
-		s.revocations.fire(id)
-	}
-	if c.SetLocked && c.Locked {
-		if s.lockObserver != nil {
-			s.lockObserver.AfterLock(context.WithoutCancel(ctx))
-		}
-		s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: removed})
-	}
-	return nil
-}
-
 // ObserveLock sets the observer. Call it before the first change.
 func (s *Service) ObserveLock(o LockObserver) {
 	if s != nil {
 		s.lockObserver = o
 	}
-}
-
-// mergeByKey returns a sorted copy of old without the removed elements, with written added
-// or replaced.
-func mergeByKey[T any](old, written []T, removed []string, key func(T) string) []T {
-	next := slices.DeleteFunc(slices.Clone(old), func(o T) bool {
-		same := func(change T) bool { return key(change) == key(o) }
-		return slices.Contains(removed, key(o)) || slices.ContainsFunc(written, same)
-	})
-	next = append(next, written...)
-	slices.SortFunc(next, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
-	return next
 }
 
 // IsLocked reports whether the hub accepts answers of signed-in operators only.
@@ -221,15 +146,6 @@ func (s *Service) resolveMembers(named []string) ([]string, error) {
 	return names, nil
 }
 
-// findPerson returns the account with that name, ignoring case, or nil.
-func (d *directory) findPerson(name string) *store.Person {
-	i := slices.IndexFunc(d.Persons, func(o store.Person) bool { return strings.EqualFold(o.Name, name) })
-	if i < 0 {
-		return nil
-	}
-	return &d.Persons[i]
-}
-
 // Accounts returns all accounts, sorted by name.
 func (s *Service) Accounts(context.Context) []schema.Person {
 	if s == nil {
@@ -265,33 +181,6 @@ func (s *Service) publicPerson(person *store.Person) schema.Person {
 	return public
 }
 
-// IdentityOf returns the identity of a named person for a caller that was verified by
-// other means, such as a signed link. ok is false if there is no such account.
-func (s *Service) IdentityOf(name, via string) (id Identity, ok bool) {
-	if s == nil {
-		return Identity{}, false
-	}
-	person := s.current.Load().findPerson(name)
-	if person == nil {
-		return Identity{}, false
-	}
-	return Identity{Name: person.Name, Role: person.Role, Owner: person.Owner, Via: via}, true
-}
-
-// CreatedAt returns when the account was created or last reset; ok is false if there is none.
-// Anything older that carries the name may be another person's: an earlier account's, or the
-// doing of a person who had access before the reset.
-func (s *Service) CreatedAt(name string) (at time.Time, ok bool) {
-	if s == nil {
-		return at, false
-	}
-	person := s.current.Load().findPerson(name)
-	if person == nil {
-		return at, false
-	}
-	return latest(person.CreatedAt, person.ResetAt), true
-}
-
 func toMillis(t time.Time) schema.Millis {
 	if t.IsZero() {
 		return 0
@@ -304,79 +193,6 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// lookup returns a copy of the account with that name, or schema.ErrNotFound.
-func (s *Service) lookup(name string) (store.Person, error) {
-	person := s.current.Load().findPerson(name)
-	if person == nil {
-		return store.Person{}, &schema.HintError{Err: schema.ErrNotFound, Hint: "No person with this name has an account on this hub."}
-	}
-	return *person, nil
-}
-
-// ledgerRecord returns an audit log record of an action by a person. more must hold no
-// secrets.
-func ledgerRecord(kind string, caller Identity, more map[string]any) store.LedgerRecord {
-	return store.LedgerRecord{Action: kind, Actor: cmp.Or(caller.Name, LocalName), Data: more}
-}
-
-// appendLedger writes an audit log record that goes with no change.
-func (s *Service) appendLedger(ctx context.Context, a store.LedgerRecord) {
-	if err := s.Store.AppendLedger(context.WithoutCancel(ctx), a); err != nil {
-		s.Log.Error("audit log append failed", "action", a.Action, "err", err)
-	}
-}
-
-// The changes of an account that are announced.
-const (
-	reset    = "reset"
-	promoted = "promoted"
-)
-
-// announcementTime is how long a change of an account is shown to everyone.
-const announcementTime = 24 * time.Hour
-
-// announceIf announces a change of an account to the person, the admins and the owner.
-func (s *Service) announceIf(changed bool, change string, person *store.Person, caller Identity) {
-	if !changed {
-		return
-	}
-	names := []string{person.Name}
-	for _, p := range s.current.Load().Persons {
-		if p.Role == schema.Admin && p.Name != person.Name {
-			names = append(names, p.Name)
-		}
-	}
-	s.Feed.PublishFact(feed.Fact{Kinds: feed.Accounts, Note: Announcement{
-		To: names, Change: schema.AccountChange{Change: change, Person: person.Name, By: caller.Name, At: toMillis(s.Clock())},
-	}})
-}
-
-// recentChanges returns the changes of accounts that are still shown, for people and local
-// callers.
-func (s *Service) recentChanges() (changes []schema.AccountChange) {
-	shown := func(at time.Time) bool { return !at.IsZero() && s.Clock().Before(at.Add(announcementTime)) }
-	for _, p := range s.current.Load().Persons {
-		if shown(p.ResetAt) {
-			changes = append(changes, schema.AccountChange{Change: reset, Person: p.Name, By: p.ResetBy, At: toMillis(p.ResetAt)})
-		}
-		if shown(p.PromotedAt) {
-			changes = append(changes, schema.AccountChange{Change: promoted, Person: p.Name, By: p.PromotedBy, At: toMillis(p.PromotedAt)})
-		}
-	}
-	return changes
-}
-
-// ResetAt returns when an admin last reset the account; the zero time if never.
-func (s *Service) ResetAt(name string) time.Time {
-	if s == nil {
-		return time.Time{}
-	}
-	if person := s.current.Load().findPerson(name); person != nil {
-		return person.ResetAt
-	}
-	return time.Time{}
 }
 
 // isExpired reports whether t has passed. The zero time never expires.
@@ -412,25 +228,6 @@ func (s *Service) lastUsed(id string, stored time.Time) time.Time {
 		return latest(stored, time.UnixMilli(at.(*atomic.Int64).Load()))
 	}
 	return stored
-}
-
-func (d *directory) passkeysOf(person string) (list []store.Passkey) {
-	for _, k := range d.People.Passkeys {
-		if k.Person == person {
-			list = append(list, k)
-		}
-	}
-	return list
-}
-
-// passkeysAt returns the passkeys of a person that work at an address.
-func (d *directory) passkeysAt(rp RelyingParty, person string) (list []store.Passkey) {
-	for _, k := range d.passkeysOf(person) {
-		if k.RPID == rp.ID {
-			list = append(list, k)
-		}
-	}
-	return list
 }
 
 // HasProvider reports whether people can sign in with an OpenID provider.
