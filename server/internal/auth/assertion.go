@@ -21,12 +21,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// AnswerDigest is the SHA-256 of an answer together with the question it answers.
-type AnswerDigest [sha256.Size]byte
-
-// Challenge starts a passkey assertion for exactly one answer and returns the options for
-// the caller's browser.
-func (s *Service) Challenge(ctx context.Context, caller Identity, answer AnswerDigest) (options schema.PasskeyOptions, err error) {
+// Challenge starts a passkey assertion for exactly one text, such as an answer together with its
+// question, and returns the options for the caller's browser.
+func (s *Service) Challenge(ctx context.Context, caller Identity, text []byte) (options schema.PasskeyOptions, err error) {
 	at, err := s.requirePasskeysEnabled(caller)
 	if err != nil {
 		return options, err
@@ -45,7 +42,7 @@ func (s *Service) Challenge(ctx context.Context, caller Identity, answer AnswerD
 	}
 	nonce := make([]byte, 32)
 	_, _ = rand.Read(nonce) // never fails: the runtime aborts the program instead
-	challenge := sign.PasskeyChallenge(answer, nonce, caller.Name)
+	challenge := sign.PasskeyChallenge(sha256.Sum256(text), nonce, caller.Name)
 	assertion, session, err := party.BeginLogin(user, webauthn.WithChallenge(challenge),
 		webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -68,11 +65,11 @@ func assertionError(why string) error {
 	}
 }
 
-// VerifyAssertion checks that proof is a passkey assertion by the caller for exactly this
-// answer, and returns it in the form that can be verified later, without the text that was
-// signed. The challenge is used up even if the answer fails later.
+// VerifyAssertion checks that proof is a passkey assertion by the caller for exactly this text, and
+// returns it in the form that can be verified later. The challenge is used up even if the answer
+// fails later.
 func (s *Service) VerifyAssertion(
-	ctx context.Context, caller Identity, proof json.RawMessage, answer AnswerDigest,
+	ctx context.Context, caller Identity, proof json.RawMessage, text []byte,
 ) (verified sign.PasskeyProof, err error) {
 	if _, ok := s.relyingParty(caller); !ok {
 		return verified, &schema.FieldError{Field: "proof", Detail: "cannot be verified: passkeys are off on this hub", Cause: schema.ErrWrongAnswer}
@@ -94,7 +91,7 @@ func (s *Service) VerifyAssertion(
 		return verified, assertionError("has been used or is older than two minutes")
 	case caller.Agent || !caller.IsAuthenticated() || caller.Name != challenged.Person:
 		return verified, assertionError("is another person's assertion")
-	case base64.RawURLEncoding.EncodeToString(sign.PasskeyChallenge(answer, challenged.Nonce, caller.Name)) != challenge:
+	case base64.RawURLEncoding.EncodeToString(sign.PasskeyChallenge(sha256.Sum256(text), challenged.Nonce, caller.Name)) != challenge:
 		return verified, assertionError("is for another answer, or the request has changed since")
 	}
 	party, err := challenged.At.webAuthn()
@@ -115,7 +112,7 @@ func (s *Service) VerifyAssertion(
 	k.SignCount, k.Flags, k.LastUsedAt = credential.Authenticator.SignCount, byte(credential.Flags.ProtocolValue()), s.Clock()
 	raw := &parsed.Raw.AssertionResponse
 	verified = sign.PasskeyProof{
-		Person: caller.Name, CredentialID: base64.RawURLEncoding.EncodeToString(k.Credential), Nonce: base64.RawURLEncoding.EncodeToString(challenged.Nonce),
+		Person: caller.Name, Signed: string(text), CredentialID: base64.RawURLEncoding.EncodeToString(k.Credential), Nonce: base64.RawURLEncoding.EncodeToString(challenged.Nonce),
 		AuthenticatorData: base64.RawURLEncoding.EncodeToString(raw.AuthenticatorData),
 		ClientDataJSON:    base64.RawURLEncoding.EncodeToString(raw.ClientDataJSON),
 		Signature:         base64.RawURLEncoding.EncodeToString(raw.Signature),
@@ -126,22 +123,22 @@ func (s *Service) VerifyAssertion(
 	return verified, s.applyChange(ctx, &store.PeopleChange{People: store.People{Passkeys: []store.Passkey{k}}})
 }
 
-// digestOfAction returns the digest that a passkey signs to confirm a change of credentials.
-func digestOfAction(a schema.CredentialAction) (AnswerDigest, error) {
+// textOfAction returns the text that a passkey signs to confirm a change of credentials.
+func textOfAction(a schema.CredentialAction) ([]byte, error) {
 	text, err := json.Marshal(a)
 	if err != nil {
-		return AnswerDigest{}, fmt.Errorf("encode credential action: %w", err)
+		return nil, fmt.Errorf("encode credential action: %w", err)
 	}
-	return sha256.Sum256(append([]byte("hookback credential action 1\n"), text...)), nil
+	return append([]byte("hookback credential action 1\n"), text...), nil
 }
 
 // ChallengeAction starts a passkey assertion for exactly one change of credentials.
 func (s *Service) ChallengeAction(ctx context.Context, caller Identity, a schema.CredentialAction) (schema.PasskeyOptions, error) {
-	digest, err := digestOfAction(a)
+	text, err := textOfAction(a)
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	return s.Challenge(ctx, caller, digest)
+	return s.Challenge(ctx, caller, text)
 }
 
 // confirm returns an error unless proof is the caller's passkey assertion for the action. None is
@@ -167,11 +164,11 @@ func (s *Service) tryConfirm(
 	if len(proof) == 0 {
 		return false, &schema.HintError{Err: schema.ErrProofRequired, Hint: "Nothing was changed. Do this in the dashboard, which asks for your passkey."}
 	}
-	digest, err := digestOfAction(a)
+	text, err := textOfAction(a)
 	if err != nil {
 		return false, err
 	}
-	_, err = s.VerifyAssertion(ctx, caller, proof, digest)
+	_, err = s.VerifyAssertion(ctx, caller, proof, text)
 	var field *schema.FieldError
 	if errors.As(err, &field) {
 		return false, &schema.HintError{Err: field, Hint: "Nothing was changed. Try again in the dashboard and confirm with your passkey."}

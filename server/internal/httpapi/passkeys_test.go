@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"sync"
 	"testing"
 	"time"
 
@@ -228,6 +229,38 @@ func TestPasskeys_EditInvalidatesAssertion(t *testing.T) {
 	r.expectOK(&e, respond, withAssertion(again, d.get(r.challenge(ada, question.ID, again))), ada.headers()...)
 	require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome)
 	require.True(t, e.HumanInTheLoopStatus.RespondedBy.Passkey)
+}
+
+// TestPasskeys_CountAfterConflict: the passkeys of people who vote at the same moment all count, though one of the votes
+// is computed again after the other and a challenge can be used only once.
+func TestPasskeys_CountAfterConflict(t *testing.T) {
+	t.Parallel()
+	r := setupPasskeys(t)
+	ada := r.owner("ada")
+	devices := map[string]*fakeAuthenticator{"ada": newFakeAuthenticator(t), "grace": newFakeAuthenticator(t)}
+	r.register(ada, devices["ada"])
+	grace := r.invite(ada, "grace")
+	r.register(grace, devices["grace"])
+	for n := range 20 {
+		question := r.post(event(n+1, `"humanInTheLoop":{"question":"q","type":"permission","risk":"high","requiredApprovals":2,"recipients":{"mode":"selected_members","members":["ada","grace"]}}`))
+		var votes sync.WaitGroup
+		for name, voter := range map[string]browser{"ada": ada, "grace": grace} {
+			answer := withAssertion(approveBody, devices[name].get(r.challenge(voter, question.ID, approveBody)))
+			votes.Go(func() {
+				resp, body := r.do("POST", schema.At(schema.PathRespond, question.ID), answer, voter.headers()...)
+				if resp.StatusCode != 200 {
+					t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+				}
+			})
+		}
+		votes.Wait()
+		var e schema.Event
+		r.expectOK(&e, "GET "+schema.At(schema.PathEvent, question.ID), "", ada.headers()...)
+		require.Equal(t, schema.Approve, e.HumanInTheLoopStatus.Outcome)
+		for _, vote := range e.HumanInTheLoopStatus.Votes {
+			require.True(t, vote.Passkey)
+		}
+	}
 }
 
 // TestPasskeys_RequiredOnEveryRoute covers the routes for other systems, and tokens.

@@ -23,7 +23,7 @@ const maxListedMessages = 50
 // SendMessage stores a message from the caller to a running session, and returns it as
 // control.Message in JSON. A repeat with the same key returns the first one.
 func (h *Hub) SendMessage(ctx context.Context, d control.MessageDraft, key string, caller Caller) ([]byte, error) {
-	if err := h.requireMessageAccess(caller); err != nil {
+	if err := h.requireMessageAccess(caller.Identity); err != nil {
 		return nil, err
 	}
 	if len(key) > schema.MaxName {
@@ -89,11 +89,11 @@ func (h *Hub) redactText(text string) string {
 
 // requireMessageAccess requires a signed-in operator, also on an open hub: a message carries a
 // person's name to a model.
-func (h *Hub) requireMessageAccess(caller Caller) error {
-	if !caller.Identity.IsAuthenticated() {
+func (h *Hub) requireMessageAccess(caller auth.Identity) error {
+	if !caller.IsAuthenticated() {
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "A message carries your name to the agent. Sign in first."}
 	}
-	return h.People.Check(schema.AccessKeep, caller.Identity)
+	return h.People.Check(schema.AccessKeep, caller)
 }
 
 // requireReceiver returns an error unless the session exists, has not ended, and its agent can
@@ -145,7 +145,7 @@ func (h *Hub) hasEnded(ctx context.Context, key store.SessionKey) (bool, error) 
 
 // WithdrawMessage withdraws a message that waits, and returns it as control.Message in JSON.
 func (h *Hub) WithdrawMessage(ctx context.Context, id int64, caller Caller) ([]byte, error) {
-	if err := h.requireMessageAccess(caller); err != nil {
+	if err := h.requireMessageAccess(caller.Identity); err != nil {
 		return nil, err
 	}
 	m, err := h.Store.WithdrawMessage(ctx, id, caller.Identity.Name)
@@ -331,11 +331,13 @@ func (h *Hub) sendReason(ctx context.Context, r *question.Refusal) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	var err error
+	from := store.LocalName
 	if r.By.Verified {
 		identity, _ := h.People.IdentityOf(r.By.Name, r.By.Via)
-		_, err = h.SendMessage(ctx, r.Message, r.Key, Caller{Identity: identity})
-	} else {
-		_, err = h.storeMessage(ctx, r.Message, r.Key, store.LocalName)
+		from, err = identity.Name, h.requireMessageAccess(identity)
+	}
+	if err == nil {
+		_, err = h.storeMessage(ctx, r.Message, r.Key, from)
 	}
 	if err != nil {
 		h.Log.Info("the reason for a refusal was not sent to the session", "message", r.Key, "err", err)

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"sync"
@@ -32,9 +31,16 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 	}
 	r.SetDenial()
 	from := h.actor(caller)
-	passkey := h.verifyAssertion(ctx, id, r, caller.Identity)
+	var passkey *question.Assertion
 	event, err := h.transition(ctx, id, func(s *question.Snapshot) (*store.Change, error) {
-		return s.Respond(r, from, passkey, h.Clock())
+		if passkey == nil { // verified once: it uses up its challenge
+			passkey = &question.Assertion{IsPresent: len(r.Proof) > 0}
+			text, err := s.SignedPayload(r)
+			if passkey.Err = err; err == nil && passkey.IsPresent {
+				passkey.Proof, passkey.Err = h.People.VerifyAssertion(ctx, caller.Identity, r.Proof, text)
+			}
+		}
+		return s.Respond(r, from, *passkey, h.Clock())
 	})
 	if err != nil {
 		return nil, err
@@ -57,7 +63,7 @@ func (h *Hub) Challenge(ctx context.Context, req *schema.ChallengeRequest, calle
 	if err != nil {
 		return schema.PasskeyOptions{}, err
 	}
-	return h.People.Challenge(ctx, caller.Identity, sha256.Sum256(text))
+	return h.People.Challenge(ctx, caller.Identity, text)
 }
 
 // defaultUndoWindow is the undo window of bulk approvals that set no HoldMS.

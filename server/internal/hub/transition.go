@@ -2,12 +2,10 @@ package hub
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -32,30 +30,11 @@ func (h *Hub) decodeSnapshot(q *store.Question) (*question.Snapshot, error) {
 	return s, err
 }
 
-// verifyAssertion verifies the assertion that comes with an answer.
-func (h *Hub) verifyAssertion(ctx context.Context, id schema.EventID, r *schema.Response, by auth.Identity) (a question.Assertion) {
-	if len(r.Proof) == 0 {
-		return a
-	}
-	a.IsPresent = true
-	s, err := h.readSnapshot(ctx, id)
-	var text []byte
-	if err == nil {
-		text, err = s.SignedPayload(r)
-	}
-	if err == nil {
-		a.Proof, err = h.People.VerifyAssertion(ctx, by, r.Proof, sha256.Sum256(text))
-		a.Proof.Signed = string(text)
-	}
-	a.Err = err
-	return a
-}
-
 // transition changes a question with optimistic concurrency and returns the resulting
 // event. decide computes the change of a snapshot, or nil if no change is needed. It
-// is called again with a new snapshot if another writer committed first, so it must not
-// store or send anything. It may change the snapshot, write to the log, and set a variable
-// of its caller, which then has the value of the last call.
+// is called again with a new snapshot if another writer committed first, so what it stores
+// or sends must belong to the first call alone. It may change the snapshot, write to the log, and
+// set a variable of its caller, which then has the value of the last call.
 func (h *Hub) transition(
 	ctx context.Context, id schema.EventID, decide func(*question.Snapshot) (*store.Change, error),
 ) (*store.Event, error) {

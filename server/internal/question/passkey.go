@@ -17,8 +17,8 @@ import (
 // If the hub requires passkeys, every approval that the configured threshold covers needs a
 // passkey assertion by its person for exactly this answer: the signed payload covers
 // the question, the call in its current form, and the whole answer. The assertion is
-// verified before the transition, because it can be used only once. The transition
-// checks that the question still matches the signed payload (requireAssertion).
+// verified for the first snapshot alone, because it can be used only once. The transition
+// checks that its own snapshot still matches the signed payload (requireAssertion).
 
 // Assertion is the result of verifying the passkey assertion of an answer. The zero value is
 // none.
