@@ -1,4 +1,5 @@
 import type { Alert, Claim, Freeze, Rule } from '../api/schema'
+import type { Frame } from '../api/types'
 import { FrameScheduler } from './frameScheduler'
 
 export type Topic = 'inbox' | 'stream' | 'connection' | 'agents' | 'presence' | 'freezes'
@@ -14,6 +15,14 @@ export class HubNotices {
   allowances: readonly Rule[] = []
   /** The open alerts, the newest first. */
   alerts: readonly Alert[] = []
+
+  /** Replaces the list that the frame has. */
+  protected receiveNotice({ type, data }: Frame): void {
+    if (type === 'freeze') this.setFreezes(data as Freeze[])
+    else if (type === 'alert') this.setAlerts(data as Alert[])
+    else if (type === 'claim') this.setClaims(data as Claim[])
+    else if (type === 'allowance') this.setAllowances(data as Rule[])
+  }
 
   /** Replaces the active freezes. */
   setFreezes(active: readonly Freeze[]): void {

@@ -105,10 +105,7 @@ export class HubState extends HubNotices {
         for (const listener of this.messageListeners) listener(change)
       },
       rating: (call) => this.storeRatings([call]),
-      freezes: (active) => this.setFreezes(active),
-      claims: (active) => this.setClaims(active),
-      alerts: (open) => this.setAlerts(open),
-      allowances: (active) => this.setAllowances(active),
+      notice: (frame) => this.receiveNotice(frame),
       signedOut: () => this.signedOut(),
       notOpened: () => this.notOpened(),
     })

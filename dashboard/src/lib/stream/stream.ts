@@ -1,7 +1,7 @@
 import { parseJson } from '../api/exactJson'
 import { monotonicNow } from '../format/clock'
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
-import type { Alert, Claim, Freeze, Heartbeat, MessagesChanged, RiskyCall, Rule } from '../api/schema'
+import type { Heartbeat, MessagesChanged, RiskyCall } from '../api/schema'
 
 /** The state of the connection to the hub. */
 export type Connection =
@@ -35,14 +35,8 @@ export interface StreamHandlers {
   messages(change: MessagesChanged): void
   /** Receives the rating of a tool call. */
   rating?(call: RiskyCall): void
-  /** Receives the active freezes. */
-  freezes?(active: Freeze[]): void
-  /** Receives the open alerts. */
-  alerts?(open: Alert[]): void
-  /** Receives the active claims. */
-  claims?(active: Claim[]): void
-  /** Receives the active allowances. */
-  allowances?(active: Rule[]): void
+  /** Receives a list that is not in the log, such as the active freezes. */
+  notice?(frame: Frame): void
   connection(state: Connection): void
   /** The hub closed the connection because the sign-in ended. */
   signedOut?(): void
@@ -247,11 +241,8 @@ export class Stream {
       else if (frame.type === 'presence') this.handlers.presence(frame.data as Presence)
       else if (frame.type === 'message') this.handlers.messages(frame.data as MessagesChanged)
       else if (frame.type === 'risk') this.handlers.rating?.(frame.data as RiskyCall)
-      else if (frame.type === 'freeze') this.handlers.freezes?.(frame.data as Freeze[])
-      else if (frame.type === 'alert') this.handlers.alerts?.(frame.data as Alert[])
-      else if (frame.type === 'claim') this.handlers.claims?.(frame.data as Claim[])
-      else if (frame.type === 'allowance') this.handlers.allowances?.(frame.data as Rule[])
       else if (frame.type === 'event' || frame.type === 'status') frames.push(frame)
+      else this.handlers.notice?.(frame)
     }
     this.accept(frames)
   }
