@@ -10,9 +10,9 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// decode decodes a body, which must be one JSON object. Members of other types than OTLP's stay
+// decodeJSON decodes a body, which must be one JSON object. Members of other types than OTLP's stay
 // zero. Its only error is ErrMalformed.
-func decode(body []byte, into any) error {
+func decodeJSON(body []byte, into any) error {
 	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
 		return ErrMalformed
 	}
@@ -55,23 +55,23 @@ func (s scalar) time() schema.Millis { return schema.Millis(boundedInt(s.number(
 
 // anyValue is a scalar AnyValue.
 type anyValue struct {
-	String scalar `json:"stringValue"`
-	Int    scalar `json:"intValue"`
-	Double scalar `json:"doubleValue"`
-	Bool   scalar `json:"boolValue"`
+	String scalar `json:"stringValue" pb:"1,text"`
+	Int    scalar `json:"intValue" pb:"3,int"`
+	Double scalar `json:"doubleValue" pb:"4,double"`
+	Bool   scalar `json:"boolValue" pb:"2,bool"`
 }
 
 func (v anyValue) text() string { return truncate(string(cmp.Or(v.String, v.Int, v.Double, v.Bool))) }
 
 // attribute is one attribute of a record or resource.
 type attribute struct {
-	Key   scalar   `json:"key"`
-	Value anyValue `json:"value"`
+	Key   scalar   `json:"key" pb:"1,text"`
+	Value anyValue `json:"value" pb:"2"`
 }
 
 // resource is the source of the records that follow.
 type resource struct {
-	Attributes []attribute `json:"attributes"`
+	Attributes []attribute `json:"attributes" pb:"1"`
 }
 
 func (r *resource) serviceName() string { return newAttributes(r.Attributes)["service.name"] }

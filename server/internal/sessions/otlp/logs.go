@@ -19,40 +19,34 @@ type logRecord struct {
 // logsRequest is the body of POST /v1/logs.
 type logsRequest struct {
 	ResourceLogs []struct {
-		Resource  resource `json:"resource"`
+		Resource  resource `json:"resource" pb:"1"`
 		ScopeLogs []struct {
-			LogRecords []rawLog `json:"logRecords"`
-		} `json:"scopeLogs"`
-	} `json:"resourceLogs"`
+			LogRecords []rawLog `json:"logRecords" pb:"2"`
+		} `json:"scopeLogs" pb:"2"`
+	} `json:"resourceLogs" pb:"1"`
 }
 
 // rawLog is a log record as sent.
 type rawLog struct {
-	Time       scalar      `json:"timeUnixNano"`
-	Observed   scalar      `json:"observedTimeUnixNano"`
-	Body       anyValue    `json:"body"`
-	EventName  scalar      `json:"eventName"`
-	Attributes []attribute `json:"attributes"`
+	Time       scalar      `json:"timeUnixNano" pb:"1,fixed"`
+	Observed   scalar      `json:"observedTimeUnixNano" pb:"11,fixed"`
+	Body       anyValue    `json:"body" pb:"5"`
+	EventName  scalar      `json:"eventName" pb:"12,text"`
+	Attributes []attribute `json:"attributes" pb:"6"`
 }
 
-// Logs reads the body of POST /v1/logs. Its only error is ErrMalformed.
-func Logs(body []byte) (Batch, error) {
-	var request logsRequest
-	if err := decode(body, &request); err != nil {
-		return Batch{}, err
-	}
-	var b Batch
+func (request logsRequest) batch() (b Batch, err error) {
 	records := 0
 	for i := range request.ResourceLogs {
 		source := &request.ResourceLogs[i]
 		service := source.Resource.serviceName()
 		for _, scope := range source.ScopeLogs {
 			if records += len(scope.LogRecords); records > MaxRecords {
-				return Batch{}, ErrMalformed
+				return b, ErrMalformed
 			}
 			for k := range scope.LogRecords {
 				if err := b.addLog(service, scope.LogRecords[k].record()); err != nil {
-					return Batch{}, err
+					return b, err
 				}
 			}
 		}

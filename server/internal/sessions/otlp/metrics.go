@@ -13,26 +13,26 @@ import (
 
 // point is a data point of a sum.
 type point struct {
-	From       scalar      `json:"startTimeUnixNano"`
-	To         scalar      `json:"timeUnixNano"`
-	Double     scalar      `json:"asDouble"`
-	Int        scalar      `json:"asInt"`
-	Attributes []attribute `json:"attributes"`
+	From       scalar      `json:"startTimeUnixNano" pb:"2,fixed"`
+	To         scalar      `json:"timeUnixNano" pb:"3,fixed"`
+	Double     scalar      `json:"asDouble" pb:"4,double"`
+	Int        scalar      `json:"asInt" pb:"6,fixed"`
+	Attributes []attribute `json:"attributes" pb:"7"`
 }
 
 func (p *point) value() float64 { return cmp.Or(p.Double, p.Int).number() }
 
 // metric is a sum with its points, or a metric of another type, which is only counted.
 type metric struct {
-	Name scalar `json:"name"`
+	Name scalar `json:"name" pb:"1,text"`
 	Sum  struct {
-		Temporality scalar  `json:"aggregationTemporality"`
-		Points      []point `json:"dataPoints"`
-	} `json:"sum"`
-	Gauge       json.RawMessage `json:"gauge"`
-	Histogram   json.RawMessage `json:"histogram"`
-	Exponential json.RawMessage `json:"exponentialHistogram"`
-	Summary     json.RawMessage `json:"summary"`
+		Temporality scalar  `json:"aggregationTemporality" pb:"2,int"`
+		Points      []point `json:"dataPoints" pb:"1"`
+	} `json:"sum" pb:"7"`
+	Gauge       json.RawMessage `json:"gauge" pb:"5"`
+	Histogram   json.RawMessage `json:"histogram" pb:"9"`
+	Exponential json.RawMessage `json:"exponentialHistogram" pb:"10"`
+	Summary     json.RawMessage `json:"summary" pb:"11"`
 }
 
 // unsupported returns the number of other types that the metric has.
@@ -62,62 +62,35 @@ type modelSeries struct {
 // metricsRequest is the body of POST /v1/metrics.
 type metricsRequest struct {
 	ResourceMetrics []struct {
-		Resource     resource `json:"resource"`
+		Resource     resource `json:"resource" pb:"1"`
 		ScopeMetrics []struct {
-			Metrics []metric `json:"metrics"`
-		} `json:"scopeMetrics"`
-	} `json:"resourceMetrics"`
+			Metrics []metric `json:"metrics" pb:"2"`
+		} `json:"scopeMetrics" pb:"2"`
+	} `json:"resourceMetrics" pb:"1"`
 }
 
-// Metrics reads the body of POST /v1/metrics. It merges the data points of one session and time
-// into one event.
-func Metrics(body []byte) (Batch, error) {
-	var request metricsRequest
-	if err := decode(body, &request); err != nil {
-		return Batch{}, err
-	}
-	r := newMetricsReader()
+// batch merges the data points of one session and time into one event.
+func (request metricsRequest) batch() (b Batch, err error) {
+	records, series := 0, map[seriesKey]map[string]*modelSeries{}
 	for i := range request.ResourceMetrics {
 		source := &request.ResourceMetrics[i]
 		service := source.Resource.serviceName()
 		for _, scope := range source.ScopeMetrics {
 			for k := range scope.Metrics {
-				if err := r.add(service, &scope.Metrics[k]); err != nil {
-					return Batch{}, err
+				m := &scope.Metrics[k]
+				if records += 1 + len(m.Sum.Points); records > MaxRecords {
+					return b, ErrMalformed
 				}
+				b.addMetric(service, m, series)
 			}
 		}
 	}
-	return r.batch()
-}
-
-// metricsReader merges the data points of a request.
-type metricsReader struct {
-	b       Batch
-	series  map[seriesKey]map[string]*modelSeries
-	records int
-}
-
-func newMetricsReader() *metricsReader {
-	return &metricsReader{series: map[seriesKey]map[string]*modelSeries{}}
-}
-
-// add adds a metric. Its only error is ErrMalformed, for too many records.
-func (r *metricsReader) add(service string, m *metric) error {
-	if r.records += 1 + len(m.Sum.Points); r.records > MaxRecords {
-		return ErrMalformed
-	}
-	r.b.addMetric(service, m, r.series)
-	return nil
-}
-
-func (r *metricsReader) batch() (Batch, error) {
-	for _, key := range slices.SortedFunc(maps.Keys(r.series), seriesKey.compare) {
-		if err := r.b.emitSeries(key, r.series[key]); err != nil {
-			return Batch{}, err
+	for _, key := range slices.SortedFunc(maps.Keys(series), seriesKey.compare) {
+		if err := b.emitSeries(key, series[key]); err != nil {
+			return b, err
 		}
 	}
-	return r.b, nil
+	return b, nil
 }
 
 // seriesKey identifies the event that a data point belongs to.

@@ -1,264 +1,114 @@
 package otlp
 
 import (
+	"encoding/json"
 	"math"
+	"reflect"
 	"strconv"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The readers below build the same structures from protobuf as encoding/json does from JSON, so
-// that all else is one code. They read only the fields that are needed, with the numbers of
-// opentelemetry-proto 1.x; the generated messages would hold a whole body, which at 2 bytes per
-// empty message grows a hundredfold in memory (server/docs/decisions/sessions.md#telemetry).
+// maxElements is the number of elements of all lists of a body. An empty one is 2 bytes on the wire and about a hundred
+// in memory; the generated messages would hold a whole body (server/docs/decisions/sessions.md#telemetry).
+const maxElements = 64 * MaxRecords
 
-// field is a field of a protobuf message. Only the member of its wire type is set.
-type field struct {
-	number protowire.Number
-	kind   protowire.Type
-	bits   uint64
-	bytes  []byte
+// decodeProtobuf decodes a body into the structures that decodeJSON fills. The tag pb of a member has the number of its
+// field in opentelemetry-proto 1.x and, for a scalar, its type. Other fields are skipped.
+func decodeProtobuf(body []byte, into any) error {
+	elements := 0
+	return readMessage(body, reflect.ValueOf(into).Elem(), &elements)
 }
 
-// readFields calls visit for each field of a message, in their order.
-func readFields(message []byte, visit func(field) error) error {
+func readMessage(message []byte, into reflect.Value, elements *int) error {
 	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
+		number, wire, tag := protowire.ConsumeTag(message)
+		if tag < 0 {
 			return ErrMalformed
 		}
-		message = message[n:]
-		f := field{number: number, kind: kind}
-		switch kind {
-		case protowire.VarintType:
-			f.bits, n = protowire.ConsumeVarint(message)
-		case protowire.Fixed64Type:
-			f.bits, n = protowire.ConsumeFixed64(message)
-		case protowire.BytesType:
-			f.bytes, n = protowire.ConsumeBytes(message)
-		default:
-			n = protowire.ConsumeFieldValue(number, kind, message)
-		}
-		if n < 0 {
+		size := protowire.ConsumeFieldValue(number, wire, message[tag:])
+		if size < 0 {
 			return ErrMalformed
 		}
-		message = message[n:]
-		if err := visit(f); err != nil {
-			return err
+		value := message[tag : tag+size]
+		message = message[tag+size:]
+		if m, ok := layoutOf(into.Type())[number]; ok && wireTypes[m.kind] == wire {
+			if err := readField(value, m.kind, into.Field(m.index), elements); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// readMessages calls visit for each message in the field with that number.
-func readMessages(message []byte, number protowire.Number, visit func([]byte) error) error {
-	return readFields(message, func(f field) error {
-		if f.number != number || f.kind != protowire.BytesType {
-			return nil
-		}
-		return visit(f.bytes)
-	})
+// member is a member of a structure by its tag pb.
+type member struct {
+	index int
+	kind  string
 }
 
-// is reports whether the field has that number and wire type. A field of another type is unknown.
-func (f field) is(number protowire.Number, kind protowire.Type) bool {
-	return f.number == number && f.kind == kind
-}
+var layouts sync.Map // reflect.Type → map[protowire.Number]member
 
-// text returns the text of a string field. Protobuf requires valid UTF-8.
-func (f field) text() (scalar, error) {
-	if !utf8.Valid(f.bytes) {
-		return "", ErrMalformed
+func layoutOf(t reflect.Type) map[protowire.Number]member {
+	if known, ok := layouts.Load(t); ok {
+		return known.(map[protowire.Number]member)
 	}
-	return scalar(f.bytes), nil
-}
-
-func (f field) unsigned() scalar { return scalar(strconv.FormatUint(f.bits, 10)) }
-func (f field) signed() scalar   { return scalar(strconv.FormatInt(int64(f.bits), 10)) }
-func (f field) double() scalar {
-	return scalar(strconv.FormatFloat(math.Float64frombits(f.bits), 'g', -1, 64))
-}
-
-func readAnyValue(message []byte) (v anyValue, err error) {
-	err = readFields(message, func(f field) (err error) {
-		switch {
-		case f.is(1, protowire.BytesType):
-			v.String, err = f.text()
-		case f.is(2, protowire.VarintType):
-			v.Bool = scalar(strconv.FormatBool(f.bits != 0))
-		case f.is(3, protowire.VarintType):
-			v.Int = f.signed()
-		case f.is(4, protowire.Fixed64Type):
-			v.Double = f.double()
+	layout := map[protowire.Number]member{}
+	for i := range t.NumField() {
+		id, kind, _ := strings.Cut(t.Field(i).Tag.Get("pb"), ",")
+		if number, err := strconv.ParseInt(id, 10, 32); err == nil {
+			layout[protowire.Number(number)] = member{i, kind}
 		}
-		return err
-	})
-	return v, err
-}
-
-func readAttribute(message []byte) (a attribute, err error) {
-	err = readFields(message, func(f field) (err error) {
-		switch {
-		case f.is(1, protowire.BytesType):
-			a.Key, err = f.text()
-		case f.is(2, protowire.BytesType):
-			a.Value, err = readAnyValue(f.bytes)
-		}
-		return err
-	})
-	return a, err
-}
-
-// appendAttribute appends the attribute in a message to a list.
-func appendAttribute(list *[]attribute) func([]byte) error {
-	return func(message []byte) error {
-		a, err := readAttribute(message)
-		*list = append(*list, a)
-		return err
 	}
+	layouts.Store(t, layout)
+	return layout
 }
 
-// readSource calls visit for each scope's message of a ResourceLogs, ResourceMetrics or
-// ResourceSpans, which have the same numbers. The resource comes first, wherever it was sent.
-func readSource(message []byte, visit func(service string, scope []byte) error) error {
-	var source resource
-	err := readMessages(message, 1, func(m []byte) error {
-		return readMessages(m, 1, appendAttribute(&source.Attributes))
-	})
-	if err != nil {
-		return err
+// wireTypes are the types of the tag pb. A message or a list of messages has none.
+var wireTypes = map[string]protowire.Type{
+	"": protowire.BytesType, "text": protowire.BytesType, "bool": protowire.VarintType, "int": protowire.VarintType,
+	"fixed": protowire.Fixed64Type, "double": protowire.Fixed64Type,
+}
+
+// readField decodes a valid field.
+func readField(value []byte, kind string, into reflect.Value, elements *int) error {
+	var bits uint64
+	switch wireTypes[kind] {
+	case protowire.VarintType:
+		bits, _ = protowire.ConsumeVarint(value)
+	case protowire.Fixed64Type:
+		bits, _ = protowire.ConsumeFixed64(value)
+	default:
+		value, _ = protowire.ConsumeBytes(value)
 	}
-	service := source.serviceName()
-	return readMessages(message, 2, func(scope []byte) error { return visit(service, scope) })
-}
-
-// LogsProtobuf reads the body of POST /v1/logs in protobuf, as Logs does in JSON.
-func LogsProtobuf(body []byte) (Batch, error) {
-	var b Batch
-	err := readRecords(body, func(service string, message []byte) error {
-		raw, err := readLog(message)
-		if err != nil {
-			return err
-		}
-		return b.addLog(service, raw.record())
-	})
-	if err != nil {
-		return Batch{}, err
-	}
-	return b, nil
-}
-
-// readRecords calls visit for each log record or span of a request, at most MaxRecords.
-func readRecords(body []byte, visit func(service string, record []byte) error) error {
-	records := 0
-	return readMessages(body, 1, func(source []byte) error {
-		return readSource(source, func(service string, scope []byte) error {
-			return readMessages(scope, 2, func(record []byte) error {
-				if records++; records > MaxRecords {
-					return ErrMalformed
-				}
-				return visit(service, record)
-			})
-		})
-	})
-}
-
-func readLog(message []byte) (raw rawLog, err error) {
-	appendTo := appendAttribute(&raw.Attributes)
-	err = readFields(message, func(f field) (err error) {
-		switch {
-		case f.is(1, protowire.Fixed64Type):
-			raw.Time = f.unsigned()
-		case f.is(11, protowire.Fixed64Type):
-			raw.Observed = f.unsigned()
-		case f.is(5, protowire.BytesType):
-			raw.Body, err = readAnyValue(f.bytes)
-		case f.is(6, protowire.BytesType):
-			err = appendTo(f.bytes)
-		case f.is(12, protowire.BytesType):
-			raw.EventName, err = f.text()
-		}
-		return err
-	})
-	return raw, err
-}
-
-// MetricsProtobuf reads the body of POST /v1/metrics in protobuf, as Metrics does in JSON.
-func MetricsProtobuf(body []byte) (Batch, error) {
-	r := newMetricsReader()
-	err := readMessages(body, 1, func(source []byte) error {
-		return readSource(source, func(service string, scope []byte) error {
-			return readMessages(scope, 2, func(message []byte) error {
-				m, err := readMetric(message)
-				if err != nil {
-					return err
-				}
-				return r.add(service, &m)
-			})
-		})
-	})
-	if err != nil {
-		return Batch{}, err
-	}
-	return r.batch()
-}
-
-func readMetric(message []byte) (m metric, err error) {
-	err = readFields(message, func(f field) (err error) {
-		switch {
-		case f.is(1, protowire.BytesType):
-			m.Name, err = f.text()
-		case f.is(7, protowire.BytesType):
-			err = readFields(f.bytes, m.readSum)
-		case f.is(5, protowire.BytesType):
-			m.Gauge = present
-		case f.is(9, protowire.BytesType):
-			m.Histogram = present
-		case f.is(10, protowire.BytesType):
-			m.Exponential = present
-		case f.is(11, protowire.BytesType):
-			m.Summary = present
-		}
-		return err
-	})
-	return m, err
-}
-
-// present stands for the content of a metric that is only counted.
-var present = []byte("{}")
-
-func (m *metric) readSum(f field) error {
 	switch {
-	case f.is(2, protowire.VarintType):
-		m.Sum.Temporality = f.unsigned()
-	case f.is(1, protowire.BytesType):
-		if len(m.Sum.Points) >= MaxRecords {
+	case kind == "text":
+		if !utf8.Valid(value) {
 			return ErrMalformed
 		}
-		p, err := readPoint(f.bytes)
-		m.Sum.Points = append(m.Sum.Points, p)
-		return err
+		into.SetString(string(value))
+	case kind == "bool":
+		into.SetString(strconv.FormatBool(bits != 0))
+	case kind == "double":
+		into.SetString(strconv.FormatFloat(math.Float64frombits(bits), 'g', -1, 64))
+	case kind != "":
+		into.SetString(strconv.FormatInt(int64(bits), 10)) // a time before the year 2262 is positive
+	case into.Type() == reflect.TypeFor[json.RawMessage](): // only counted
+		into.SetBytes([]byte("{}"))
+	case into.Kind() == reflect.Slice:
+		if *elements++; *elements > maxElements {
+			return ErrMalformed
+		}
+		into.Set(reflect.Append(into, reflect.Zero(into.Type().Elem())))
+		element := into.Index(into.Len() - 1)
+		if element.Kind() == reflect.Struct {
+			return readMessage(value, element, elements)
+		}
+	default:
+		return readMessage(value, into, elements)
 	}
 	return nil
-}
-
-func readPoint(message []byte) (p point, err error) {
-	appendTo := appendAttribute(&p.Attributes)
-	err = readFields(message, func(f field) error {
-		switch {
-		case f.is(2, protowire.Fixed64Type):
-			p.From = f.unsigned()
-		case f.is(3, protowire.Fixed64Type):
-			p.To = f.unsigned()
-		case f.is(4, protowire.Fixed64Type):
-			p.Double = f.double()
-		case f.is(6, protowire.Fixed64Type):
-			p.Int = f.signed()
-		case f.is(7, protowire.BytesType):
-			return appendTo(f.bytes)
-		}
-		return nil
-	})
-	return p, err
 }

@@ -84,6 +84,7 @@ func TestProtobuf_RejectsMalformedBodies(t *testing.T) {
 		"field 0":         {0x02, 0x00},
 		"no UTF-8":        record(message(6, message(1, []byte{0xff}))),
 		"end of a group":  {0x0c},
+		"attributes":      record(bytes.Repeat(message(6, nil), 64*otlp.MaxRecords+1)),
 		"too many":        message(1, message(2, bytes.Repeat(message(2, nil), otlp.MaxRecords+1))),
 	} {
 		_, err := otlp.LogsProtobuf(body)
