@@ -133,7 +133,7 @@ func (h *Hub) PreviewRule(ctx context.Context, d *schema.RuleDraft, caller Calle
 	if d.From > 0 {
 		preview.Exact = rules.ExactScope(call)
 	}
-	return encodePreview(ctx, h.Store, preview)
+	return h.encodePreview(ctx, preview)
 }
 
 // ReplayRule compares a rule with the permissions of the last days, without creating it. A rule that
@@ -146,5 +146,5 @@ func (h *Hub) ReplayRule(ctx context.Context, d *schema.RuleDraft) (*history.Rep
 	if err != nil {
 		return nil, err
 	}
-	return replayRule(ctx, h.Store, rule, h.Clock())
+	return h.replayRule(ctx, rule)
 }

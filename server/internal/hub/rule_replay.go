@@ -13,99 +13,137 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Limits of a replay. It reports the questions read until the first limit is reached.
+// Limits of a preview and of a replay. They report the permissions read until the first limit is reached.
 const (
-	replayDays         = 30
-	replayMaxQuestions = 20_000
-	replayTimeLimit    = time.Second
+	previewMaxQuestions = 5000
+	previewTimeLimit    = 750 * time.Millisecond
+	previewMaxExamples  = 5
+	replayDays          = 30
+	replayMaxQuestions  = 20_000
+	replayTimeLimit     = time.Second
+	replayPage          = 250
 )
 
-// replayRule compares a rule with the permissions of the last days.
-func replayRule(ctx context.Context, db store.Questions, rule *schema.Rule, now time.Time) (*history.Replay, error) {
+// pastPermission is a stored permission, compared with a rule.
+type pastPermission struct {
+	*store.Event
+	ask        schema.HumanInTheLoop
+	status     schema.Status
+	tool       string
+	isMatched  bool // the rule would have answered it
+	isByPerson bool // a person answered it
+}
+
+// eachPermission calls fn with the stored permissions since that time, newest first, until a limit is reached.
+// complete is set if none is.
+func (h *Hub) eachPermission(
+	ctx context.Context, rule *schema.Rule, since time.Time, limit int, within time.Duration, fn func(*pastPermission),
+) (complete bool, err error) {
 	set, err := rules.NewSet([]rules.StoredRule{{Rule: *rule, Since: rule.CreatedAt}})
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	r := ruleReplay{preview: rulePreview{rule: rule, set: set}, since: now.AddDate(0, 0, -replayDays)}
-	r.Days, r.Problems = replayDays, []history.PolicyProblem{}
-	if err := r.read(ctx, db); err != nil {
-		return nil, err
-	}
-	r.Unmatched = r.Looked - r.Allowed - r.Denied
-	r.Examples = append([]history.ReplayExample{}, r.opposed...)
-	r.Examples = append(r.Examples, r.others[:min(len(r.others), history.MaxReplayExamples-len(r.opposed))]...)
-	return &r.Replay, nil
-}
-
-// ruleReplay compares a rule with past permissions.
-type ruleReplay struct {
-	history.Replay
-	preview         rulePreview // evaluates the rule
-	since           time.Time
-	opposed, others []history.ReplayExample // newest first
-}
-
-// read reads stored questions, newest first, until a limit is reached.
-func (r *ruleReplay) read(ctx context.Context, db store.Questions) error {
-	deadline := time.Now().Add(replayTimeLimit)
-	for before := schema.EventID(math.MaxInt64); r.Looked < replayMaxQuestions && time.Now().Before(deadline); {
-		page, err := db.Questions(ctx, before, previewPage)
-		if err != nil {
-			return err
+	deadline := time.Now().Add(within)
+	for before := schema.EventID(math.MaxInt64); ; {
+		page, err := h.Store.Questions(ctx, before, replayPage)
+		if err != nil || len(page) == 0 {
+			return err == nil, err
 		}
 		for _, e := range page {
-			if e.ReceivedAt.Before(r.since) {
-				r.Complete = true
-				return nil
+			if e.ReceivedAt.Before(since) {
+				return true, nil
 			}
-			if time.Now().After(deadline) {
-				return nil
+			if limit == 0 || time.Now().After(deadline) {
+				return false, nil
 			}
-			r.add(e)
-		}
-		if len(page) == 0 {
-			r.Complete = true
-			return nil
+			p := pastPermission{Event: e}
+			if e.App == schema.TestApp || json.Unmarshal(e.Question, &p.ask) != nil || p.ask.Type != schema.Permission ||
+				json.Unmarshal(e.Status, &p.status) != nil {
+				continue
+			}
+			limit--
+			call := ruleCall(e, &p.ask, &p.status, question.CallOf(e, &p.ask))
+			call.ID = 0 // ignore when the rule was created
+			p.tool, p.isMatched = call.Tool, set.Decide(call, rule.CreatedAt) != nil
+			p.isByPerson = p.status.Source == schema.ByHuman || p.status.Source == schema.ByQuorum
+			fn(&p)
 		}
 		before = page[len(page)-1].ID
 	}
-	return nil
 }
 
-// add compares the rule with a stored permission.
-func (r *ruleReplay) add(e *store.Event) {
-	var q schema.HumanInTheLoop
-	var st schema.Status
-	if e.App == schema.TestApp || json.Unmarshal(e.Question, &q) != nil ||
-		q.Type != schema.Permission || json.Unmarshal(e.Status, &st) != nil {
-		return
+// encodePreview compares the rule of p with the decisions of people, unless it is refused, and returns p with the result
+// as JSON. Its examples have the list format of events.
+func (h *Hub) encodePreview(ctx context.Context, p schema.RulePreview) ([]byte, error) {
+	opposed, others := []json.RawMessage{}, []json.RawMessage{} // newest first
+	if p.Refused == "" {
+		agreeing := map[string]schema.Outcome{schema.ThenAllow: schema.Approve, schema.ThenDeny: schema.Deny}[p.Rule.Then]
+		_, err := h.eachPermission(ctx, &p.Rule, time.Time{}, previewMaxQuestions, previewTimeLimit, func(past *pastPermission) {
+			if p.Looked++; !past.isMatched {
+				return
+			}
+			p.Matched++
+			list, st := &others, &past.status
+			switch {
+			case past.isByPerson && st.Outcome == agreeing && st.Response != nil && st.Response.ModifiedArguments == nil:
+				p.Agreed++
+			case past.isByPerson && (st.Outcome == schema.Approve || st.Outcome == schema.Deny):
+				p.Opposed++
+				list = &opposed
+			default:
+				p.Undecided++
+			}
+			if len(*list) < previewMaxExamples {
+				*list = append(*list, past.AppendJSON(nil, schema.MaxListed))
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	r.Looked++
-	rule := r.preview.rule
-	if !r.preview.covers(e, &q, &st) {
-		return
-	}
-	if rule.Then == schema.ThenAllow {
-		r.Allowed++
-	} else {
-		r.Denied++
-	}
-	list := &r.others
-	opposed := isByPerson(&st) && st.Outcome == map[string]schema.Outcome{schema.ThenAllow: schema.Deny, schema.ThenDeny: schema.Approve}[rule.Then]
-	if opposed {
-		r.Opposed++
-		list = &r.opposed
-	}
-	if len(*list) < history.MaxReplayExamples {
-		*list = append(*list, r.example(e, &q, &st, opposed))
-	}
+	examples := append(opposed, others...)
+	return json.Marshal(struct {
+		schema.RulePreview
+		Examples []json.RawMessage `json:"examples"`
+	}{p, examples[:min(len(examples), previewMaxExamples)]})
 }
 
-func (r *ruleReplay) example(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, opposed bool) history.ReplayExample {
-	call := question.CallOf(e, q)
+// replayRule compares a rule with the permissions of the last days.
+func (h *Hub) replayRule(ctx context.Context, rule *schema.Rule) (*history.Replay, error) {
+	r := &history.Replay{Days: replayDays, Problems: []history.PolicyProblem{}}
+	opposed, others := []history.ReplayExample{}, []history.ReplayExample{} // newest first
+	opposing := map[string]schema.Outcome{schema.ThenAllow: schema.Deny, schema.ThenDeny: schema.Approve}[rule.Then]
+	var err error
+	since := h.Clock().AddDate(0, 0, -replayDays)
+	r.Complete, err = h.eachPermission(ctx, rule, since, replayMaxQuestions, replayTimeLimit, func(past *pastPermission) {
+		r.Looked++
+		switch {
+		case !past.isMatched:
+			r.Unmatched++
+			return
+		case rule.Then == schema.ThenAllow:
+			r.Allowed++
+		default:
+			r.Denied++
+		}
+		list, example := &others, past.example(rule)
+		if example.Opposed = past.isByPerson && past.status.Outcome == opposing; example.Opposed {
+			r.Opposed++
+			list = &opposed
+		}
+		if len(*list) < history.MaxReplayExamples {
+			*list = append(*list, example)
+		}
+	})
+	r.Examples = append(opposed, others[:min(len(others), history.MaxReplayExamples-len(opposed))]...)
+	return r, err
+}
+
+func (p *pastPermission) example(rule *schema.Rule) history.ReplayExample {
+	st := &p.status
 	example := history.ReplayExample{
-		Event: e.ID, SourceApp: e.App, Tool: call.Name, Title: st.Intent.Title(), Effect: r.preview.rule.Then, Sentence: r.preview.rule.Text,
-		Decided: history.DecidedByPerson, Outcome: history.CallOpen, Opposed: opposed, At: schema.Millis(e.ReceivedAt.UnixMilli()),
+		Event: p.ID, SourceApp: p.App, Tool: p.tool, Title: st.Intent.Title(), Effect: rule.Then, Sentence: rule.Text,
+		Decided: history.DecidedByPerson, Outcome: history.CallOpen, At: schema.Millis(p.ReceivedAt.UnixMilli()),
 	}
 	if st.Source == schema.ByRule {
 		example.Decided = history.DecidedByRule
