@@ -72,9 +72,7 @@ func New(cfg Config) *Service {
 		cfg.Clock = time.Now
 	}
 	cfg.Interval = cmp.Or(cfg.Interval, 10*time.Second)
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Service{Config: cfg, unsaved: map[key]fact{}, senders: map[string]int{}, warned: map[string]bool{}}
 }
 

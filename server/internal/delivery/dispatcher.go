@@ -15,6 +15,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -127,9 +128,7 @@ func New(cfg Config) *Dispatcher {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Workers <= 0 {
 		cfg.Workers = defaultWorkers
 	}

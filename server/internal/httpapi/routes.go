@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -138,9 +139,7 @@ func (cfg *Config) setDefaults() {
 	if cfg.BodyBudget == 0 {
 		cfg.BodyBudget = 256 << 20
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()
 	}

@@ -28,9 +28,7 @@ func New(cfg Config) *Hub {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	cfg.PendingLimits.setDefaults()
 	cfg.ReconnectGrace = cmp.Or(cfg.ReconnectGrace, DefaultReconnectGrace)
 	h := &Hub{

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -116,9 +117,7 @@ func newCore(cfg Config) *core {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Accounts == nil {
 		cfg.Accounts = (*auth.Service)(nil)
 	}

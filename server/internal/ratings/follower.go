@@ -4,6 +4,7 @@
 package ratings
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -51,9 +52,7 @@ type Follower struct {
 
 // New returns a follower.
 func New(cfg Config) *Follower {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Follower{Config: cfg, cursor: -1, rows: batchRows}
 }
 

@@ -3,6 +3,7 @@
 package reach
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"log/slog"
@@ -53,9 +54,7 @@ type current struct {
 
 // Open reads the stored address.
 func Open(ctx context.Context, cfg Config) (*Address, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	a := &Address{Config: cfg, checker: checker{cfg.Store, cfg.ProxyURL, cfg.Roots}, changed: feed.NewWakeup()}
 	var err error // Run checks the address when it starts
 	a.settings, err = store.OpenSettings(ctx, cfg.Store, store.PublicAddress, a.apply)

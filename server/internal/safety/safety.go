@@ -4,6 +4,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,9 +67,7 @@ type streak struct {
 
 // New returns a follower that starts at the end of the log.
 func New(cfg Config) *Follower {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Follower{Config: cfg}
 }
 
