@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -137,9 +138,7 @@ const (
 
 // withDefaults sets the defaults and validates the result.
 func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
-	if cfg.Addr == "" {
-		cfg.Addr = defaultAddr
-	}
+	cfg.Addr = cmp.Or(cfg.Addr, defaultAddr)
 	if cfg.Retention == 0 {
 		cfg.Retention = defaultRetention
 	}
@@ -149,9 +148,7 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	if cfg.Bus == "" && isPostgres(cfg.DB) {
 		cfg.Bus = notifyBus
 	}
-	if cfg.RetentionQuestions == 0 {
-		cfg.RetentionQuestions = defaultQuestionRetention
-	}
+	cfg.RetentionQuestions = cmp.Or(cfg.RetentionQuestions, defaultQuestionRetention)
 	if cfg.Version == "" {
 		cfg.Version = "dev"
 	}
@@ -161,9 +158,7 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	if cfg.Stderr == nil {
 		cfg.Stderr = io.Discard
 	}
-	if cfg.StopWithin == 0 {
-		cfg.StopWithin = 5 * time.Second
-	}
+	cfg.StopWithin = cmp.Or(cfg.StopWithin, 5*time.Second)
 	if cfg.DataDir == "" && (cfg.DB == "" || isPostgres(cfg.DB)) {
 		dir, err := dataDir(getenv)
 		if err != nil {
@@ -171,9 +166,7 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 		}
 		cfg.DataDir = filepath.Join(dir, "hookback")
 	}
-	if cfg.DB == "" {
-		cfg.DB = filepath.Join(cfg.DataDir, "hookback.db")
-	}
+	cfg.DB = cmp.Or(cfg.DB, filepath.Join(cfg.DataDir, "hookback.db"))
 	return cfg, cfg.check()
 }
 

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -261,9 +262,7 @@ func (s *Service) RecoverAccess(ctx context.Context, name string) (string, error
 // true if the caller needs no credentials because the request comes from this machine.
 func (s *Service) Me(id Identity, mayAct, isLocal bool) schema.Me {
 	me := schema.Me{Name: id.Name, Role: id.Role, Verified: id.IsAuthenticated(), Owner: id.Owner, Locked: s.IsLocked(), Owned: s.HasOwner()}
-	if me.Name == "" {
-		me.Name = LocalName
-	}
+	me.Name = cmp.Or(me.Name, LocalName)
 	if id.Via == "session" {
 		me.SignIn = id.ID
 	}

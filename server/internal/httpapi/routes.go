@@ -136,9 +136,7 @@ func (cfg *Config) setDefaults() {
 		}
 	}
 	cfg.Places.SetDefaults()
-	if cfg.BodyBudget == 0 {
-		cfg.BodyBudget = 256 << 20
-	}
+	cfg.BodyBudget = cmp.Or(cfg.BodyBudget, 256<<20)
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	if cfg.Metrics == nil {
 		cfg.Metrics = NewMetrics()

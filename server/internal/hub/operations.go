@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -81,9 +82,7 @@ func (h *Hub) ApproveAll(ctx context.Context, list *schema.Approvals, caller Cal
 	}
 	approved := true
 	approval := schema.Response{Permission: &approved, Reason: list.Reason, HoldMS: list.HoldMS}
-	if approval.HoldMS == 0 {
-		approval.HoldMS = defaultUndoWindow.Milliseconds()
-	}
+	approval.HoldMS = cmp.Or(approval.HoldMS, defaultUndoWindow.Milliseconds())
 	h.detectClockStep(context.WithoutCancel(ctx)) // before the ends of the undo windows are computed
 	from := h.actor(caller)
 	results := make([]arrival.Result, len(list.Requests))

@@ -152,9 +152,7 @@ func (s *Server) postQuestion(ctx context.Context, e *schema.Event, by hub.Calle
 }
 
 func (s *Server) await(ctx context.Context, c *call, in awaitAnswerInput) (Ticket, error) {
-	if in.Wait == 0 {
-		in.Wait = 30
-	}
+	in.Wait = cmp.Or(in.Wait, 30)
 	if err := s.requireReadable(ctx, c, schema.EventID(in.RequestID)); err != nil {
 		return Ticket{}, err
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -50,9 +51,7 @@ filter: words that must all occur, "a phrase", key:value with * as a wildcard, /
 
 func (s *Server) search(ctx context.Context, c *call, in searchInput) (SearchPage, error) {
 	q := store.Search{Before: in.Before, Limit: in.Limit}
-	if q.Limit == 0 {
-		q.Limit = defaultSearchLimit
-	}
+	q.Limit = cmp.Or(q.Limit, defaultSearchLimit)
 	q.Limit = min(q.Limit, maxSearchLimit)
 	var err error
 	if q.Filter, err = filter.Parse(in.Filter); err != nil {

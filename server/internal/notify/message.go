@@ -76,9 +76,7 @@ func (k *core) message(ctx context.Context, notification *store.Notification, q 
 		m.tool = q.Ask.ToolCall.Name
 	}
 	m.about = buttons.TextOf(q)
-	if m.risk == "" {
-		m.risk = q.Ask.Risk
-	}
+	m.risk = cmp.Or(m.risk, q.Ask.Risk)
 	if notification.Person != "" && notification.Channel != 0 {
 		m.email = k.emailOf(ctx, notification.Person)
 	}

@@ -2,6 +2,7 @@ package reach
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -37,9 +38,7 @@ type checker struct {
 // target returns host:port of an address.
 func target(u *url.URL) string {
 	port := u.Port()
-	if port == "" {
-		port = defaultPort(u)
-	}
+	port = cmp.Or(port, defaultPort(u))
 	return net.JoinHostPort(u.Hostname(), port)
 }
 

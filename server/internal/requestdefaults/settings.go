@@ -3,6 +3,7 @@
 package requestdefaults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,9 +92,7 @@ func (s *Settings) of(kind schema.Kind, tool string, class schema.Class, risk sc
 		if d.Recipients == nil {
 			d.Recipients = entry.Recipients
 		}
-		if d.RequiredApprovals == 0 {
-			d.RequiredApprovals = entry.RequiredApprovals
-		}
+		d.RequiredApprovals = cmp.Or(d.RequiredApprovals, entry.RequiredApprovals)
 	}
 	return d
 }

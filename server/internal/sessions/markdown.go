@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -85,9 +86,7 @@ func formatDuration(ms int64) string {
 func appendReportHeader(dst []byte, d *history.SessionDetail, now time.Time) []byte {
 	s := &d.Session
 	title := s.Title
-	if title == "" {
-		title = s.SourceApp
-	}
+	title = cmp.Or(title, s.SourceApp)
 	dst = fmt.Appendf(dst, "# %s\n\n", escapeInline(title))
 	line := func(name, value string) {
 		if value != "" {

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,9 +45,7 @@ func NewEndpoint(address, headersFile string, ownPorts []uint16) (*Endpoint, err
 		u = u.JoinPath("v1", "traces")
 	}
 	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port = cmp.Or(port, map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	allow := []string{u.Hostname() + ":" + port}
 	if strings.Contains(u.Hostname(), ":") {
 		allow = []string{"[" + u.Hostname() + "]:" + port}

@@ -236,9 +236,7 @@ func (t *turn) endWait(question schema.EventID, st *schema.Status) bool {
 	}
 	delete(t.waits, question)
 	at := int64(st.RespondedAt)
-	if at == 0 {
-		at = t.lastMS
-	}
+	at = cmp.Or(at, t.lastMS)
 	t.lastMS = max(t.lastMS, at)
 	w.setText("hookback.outcome", string(st.Outcome))
 	w.setText("hookback.resolved_by", string(st.Source))

@@ -2,6 +2,7 @@
 package assets
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
@@ -70,9 +71,7 @@ func newAsset(root fs.FS, name string) *asset {
 		sum := sha256.Sum256(plain)
 		return content{etag: hex.EncodeToString(sum[:12]), plain: plain, brotli: brotli, gzip: gzip}
 	})}
-	if f.mediaType == "" {
-		f.mediaType = "application/octet-stream"
-	}
+	f.mediaType = cmp.Or(f.mediaType, "application/octet-stream")
 	if "/"+name == apiFile {
 		f.csp = APIPolicy
 	}

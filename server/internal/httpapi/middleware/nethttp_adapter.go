@@ -3,6 +3,7 @@ package middleware
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -51,17 +52,13 @@ func (b *adaptedResponse) Header() http.Header { return b.header }
 func (b *adaptedResponse) WriteHeader(status int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.status == 0 {
-		b.status = status
-	}
+	b.status = cmp.Or(b.status, status)
 }
 
 // Write implements http.ResponseWriter. It fails after the peer disconnected.
 func (b *adaptedResponse) Write(p []byte) (int, error) {
 	b.mu.Lock()
-	if b.status == 0 {
-		b.status = http.StatusOK
-	}
+	b.status = cmp.Or(b.status, http.StatusOK)
 	if !b.streaming {
 		defer b.mu.Unlock()
 		return b.buffered.Write(p)

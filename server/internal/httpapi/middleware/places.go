@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -54,9 +55,7 @@ func (l *PlaceLimits) SetDefaults() {
 			*d.limit = d.value
 		}
 	}
-	if l.SignedInStreams == 0 {
-		l.SignedInStreams = l.SignedIn.Total * 3 / 4
-	}
+	l.SignedInStreams = cmp.Or(l.SignedInStreams, l.SignedIn.Total*3/4)
 	if l.Idle == 0 {
 		l.Idle = 1024
 	}

@@ -3,6 +3,7 @@
 package arrival
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -78,9 +79,7 @@ func (a *Arrival) sentLines() []call.Line {
 // Receive adds when the event was received and the owner of the token that sent it, if any.
 func (a *Arrival) Receive(uid string, now time.Time, tokenOwner string) {
 	a.UID, a.ReceivedAt = uid, now
-	if a.Timestamp == 0 {
-		a.Timestamp = now.UnixMilli()
-	}
+	a.Timestamp = cmp.Or(a.Timestamp, now.UnixMilli())
 	a.setTokenOwner(tokenOwner)
 }
 

@@ -2,6 +2,7 @@
 package paths
 
 import (
+	"cmp"
 	"path"
 	"strings"
 )
@@ -88,9 +89,7 @@ func (d WorkingDir) Classify(dir, p string) Class {
 			}
 			return max(d.Classify(dir, p+"x"), Inside)
 		}
-		if p == "" {
-			p = "."
-		}
+		p = cmp.Or(p, ".")
 	}
 	if glob && p == "." && dir == "" && d.CWD == "" {
 		return CWD

@@ -25,9 +25,7 @@ func (s *Session) updateAgent(f *EventFacts) *history.AgentNode {
 	}
 	n := &s.AgentTree[i]
 	if f.Kind.isTelemetry() {
-		if n.Model == "" {
-			n.Model = f.Model
-		}
+		n.Model = cmp.Or(n.Model, f.Model)
 		n.AgentType = cmp.Or(n.AgentType, f.AgentType)
 		return n
 	}

@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"github.com/hookback/hookback/schema/history"
 )
 
@@ -51,9 +52,7 @@ func (f *EventFacts) fromTranscript(raw []byte) {
 			*t.into = t.text
 		}
 	}
-	if f.CostUSD == 0 {
-		f.CostUSD = cost
-	}
+	f.CostUSD = cmp.Or(f.CostUSD, cost)
 }
 
 func addTokens(a, b history.Tokens, times int64) history.Tokens {
