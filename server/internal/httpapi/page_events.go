@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -15,7 +16,7 @@ func (s *Server) eventHandlers() map[string]handler {
 	return map[string]handler{
 		"GET " + schema.PathStream: raw(s.stream()),
 		"GET " + schema.PathRecent: handle(func(r *request, _ none) ([]byte, error) {
-			return s.Query.Recent(r, int(r.number("limit")), r.number("summary") == 1)
+			return s.Query.Recent(r, int(r.number("limit")), query.Form(r.number("summary")))
 		}),
 		"GET " + schema.PathEvents:        handle(s.findEvents),
 		"GET " + schema.PathFilterOptions: get(s.Query.FilterOptions),
@@ -35,11 +36,7 @@ func (s *Server) findEvents(r *request, _ none) ([]byte, error) {
 	if f.Status != "" && !slices.Contains(statuses, f.Status) {
 		return nil, &schema.FieldError{Field: "status", Detail: "must be one of " + strings.Join(statuses, ", ")}
 	}
-	summary := r.number("summary")
-	if summary == 2 {
-		return s.Query.FindRequests(r, f)
-	}
-	return s.Query.FindEvents(r, f, summary == 1)
+	return s.Query.FindEvents(r, f, query.Form(r.number("summary")))
 }
 
 func (s *Server) search(r *request, _ none) (page []byte, err error) {

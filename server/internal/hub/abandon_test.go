@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -37,7 +38,7 @@ func TestAbandon_ResolvesQuestion(t *testing.T) {
 	require.Contains(t, st.Response.Guidance, "Nothing was approved")
 	require.Equal(t, schema.NoDelivery, st.Delivery.State)
 	require.Empty(t, h.dispatched(), "there is no listener to dial")
-	undelivered, err := h.query.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10}, false)
+	undelivered, err := h.query.FindEvents(t.Context(), store.Filter{Status: "undelivered", Limit: 10}, query.Complete)
 	require.NoError(t, err)
 	require.Equal(t, "[]", string(undelivered))
 	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, ReasonAgentGone))

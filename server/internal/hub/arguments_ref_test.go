@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/redact"
 )
 
@@ -52,7 +53,7 @@ func TestArgumentsRef_LargeArguments(t *testing.T) {
 	require.NoError(t, e.HumanInTheLoop.ToolCall.ResolveArguments(e.Payload, ""))
 	require.Equal(t, arguments, string(e.HumanInTheLoop.ToolCall.Arguments))
 	require.Less(t, len(saved.JSON), len(arguments)+64<<10)
-	listed, err := h.query.Recent(t.Context(), 10, true)
+	listed, err := h.query.Recent(t.Context(), 10, query.Summaries)
 	require.NoError(t, err)
 	require.Contains(t, string(listed), `"argumentsRef":"/tool_input"`, "lists have the question")
 	answered, err := h.Respond(t.Context(), saved.ID, approval(), Caller{})

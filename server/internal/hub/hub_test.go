@@ -199,9 +199,9 @@ func TestIngest_IgnoresForgedHubMembers(t *testing.T) {
 
 	for name, read := range map[string]func() ([]byte, error){
 		"one":    func() ([]byte, error) { return h.query.Event(t.Context(), 1) },
-		"recent": func() ([]byte, error) { return h.query.Recent(t.Context(), 10, false) },
+		"recent": func() ([]byte, error) { return h.query.Recent(t.Context(), 10, query.Complete) },
 		"found": func() ([]byte, error) {
-			return h.query.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10}, false)
+			return h.query.FindEvents(t.Context(), store.Filter{Status: "pending", Limit: 10}, query.Complete)
 		},
 		"stream": func() ([]byte, error) { f, _, err := h.query.FramesAfter(t.Context(), 0); return f[0].Data, err },
 	} {
@@ -490,13 +490,13 @@ func TestFindEvents_TrimsFarFromCursor(t *testing.T) {
 	h := newTestHub(t)
 	h.appendEvents(80, `{"a":"`+strings.Repeat("x", schema.MaxListed-100)+`"}`) // more than query.MaxPageBytes
 	for want, f := range map[schema.EventID]store.Filter{1: {Limit: 80, Oldest: true}, 2: {Limit: 80, After: 1}} {
-		raw, err := h.query.FindEvents(t.Context(), f, false)
+		raw, err := h.query.FindEvents(t.Context(), f, query.Complete)
 		require.NoError(t, err)
 		first, _, n := firstAndLast(t, raw)
 		require.Less(t, n, 79)
 		require.Equal(t, want, first.ID)
 	}
-	raw, err := h.query.FindEvents(t.Context(), store.Filter{Limit: 80}, false)
+	raw, err := h.query.FindEvents(t.Context(), store.Filter{Limit: 80}, query.Complete)
 	require.NoError(t, err)
 	_, last, _ := firstAndLast(t, raw)
 	require.Equal(t, schema.EventID(80), last.ID)

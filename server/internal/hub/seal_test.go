@@ -272,8 +272,8 @@ func TestSeal_ReachesAgentOnly(t *testing.T) {
 		views = append(views, string(b))
 	}
 	add(h.query.Event(t.Context(), 1))
-	add(h.query.Recent(t.Context(), 100, false))
-	add(h.query.FindEvents(t.Context(), store.Filter{Limit: 100}, false))
+	add(h.query.Recent(t.Context(), 100, query.Complete))
+	add(h.query.FindEvents(t.Context(), store.Filter{Limit: 100}, query.Complete))
 	add(h.query.Context(t.Context(), 1))
 	_, initial, err := h.query.InitialMessage(t.Context())
 	add(initial, err)

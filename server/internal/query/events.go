@@ -38,46 +38,33 @@ func (s *Service) EventApp(ctx context.Context, id schema.EventID) (string, erro
 	return e.App, nil
 }
 
-// Recent returns the newest events as a JSON array, oldest first. With summaries, it shortens large
-// questions.
-func (s *Service) Recent(ctx context.Context, limit int, summaries bool) ([]byte, error) {
-	return s.lists.get(s.Store.Head(), listQuery{newest: limit, summaries: summaries}, func() ([]byte, error) {
-		events, err := s.Store.Find(context.WithoutCancel(ctx), store.Filter{Limit: limit})
-		if err != nil {
-			return nil, err
-		}
-		return encodeList(summarizeAll(events, summaries), true), nil
-	})
+// Recent returns the newest events as a JSON array, oldest first.
+func (s *Service) Recent(ctx context.Context, limit int, form Form) ([]byte, error) {
+	return s.list(ctx, listQuery{newest: limit, form: form})
 }
 
 // FindEvents returns the events that match f as a JSON array, oldest first. If a page
-// exceeds MaxPageBytes, it is cut at the end away from its cursor. With summaries, it shortens large
-// questions.
-func (s *Service) FindEvents(ctx context.Context, f store.Filter, summaries bool) ([]byte, error) {
-	return s.lists.get(s.Store.Head(), listQuery{filter: f, summaries: summaries}, func() ([]byte, error) {
-		events, err := s.Store.Find(context.WithoutCancel(ctx), f)
+// exceeds MaxPageBytes, it is cut at the end away from its cursor.
+func (s *Service) FindEvents(ctx context.Context, f store.Filter, form Form) ([]byte, error) {
+	return s.list(ctx, listQuery{filter: f, form: form})
+}
+
+func (s *Service) list(ctx context.Context, q listQuery) ([]byte, error) {
+	return s.lists.get(s.Store.Head(), q, func() (list []byte, err error) {
+		var events []*store.Event
+		if q.newest > 0 {
+			events, err = s.Store.Find(context.WithoutCancel(ctx), store.Filter{Limit: q.newest})
+		} else {
+			events, err = s.Store.Find(context.WithoutCancel(ctx), q.filter)
+		}
 		if err != nil {
 			return nil, err
 		}
-		return encodeList(summarizeAll(events, summaries), !f.Oldest && f.After == 0), nil
-	})
-}
-
-// FindRequests is FindEvents with request summaries: an event with a question has at most MaxRequestSummary
-// bytes, without its names.
-func (s *Service) FindRequests(ctx context.Context, f store.Filter) ([]byte, error) {
-	return s.lists.get(s.Store.Head(), listQuery{filter: f, requests: true}, func() ([]byte, error) {
-		events, err := s.Store.Find(context.WithoutCancel(ctx), f)
-		if err != nil {
-			return nil, err
+		for i := range events {
+			events[i] = q.form.of(events[i])
 		}
-		return encodeList(summarizeRequests(events), !f.Oldest && f.After == 0), nil
+		return encodeList(events, !q.filter.Oldest && q.filter.After == 0), nil
 	})
-}
-
-// FilterOptions returns the values that a filter can offer.
-func (s *Service) FilterOptions(ctx context.Context) (schema.FilterOptions, error) {
-	return s.Store.FilterOptions(ctx)
 }
 
 // InitialMessage returns the data of a version 1 stream's first message: the newest events and

@@ -167,12 +167,3 @@ func textWithin(value json.RawMessage, limit int) json.RawMessage {
 	}
 	return json.RawMessage(`"…"`)
 }
-
-// summarizeRequests returns the request summaries of the events.
-func summarizeRequests(events []*store.Event) []*store.Event {
-	short := make([]*store.Event, len(events))
-	for i, e := range events {
-		short[i] = requestSummary(e)
-	}
-	return short
-}

@@ -116,9 +116,8 @@ func TestRequestSummary_SmallEventsAreWhole(t *testing.T) {
 	t.Parallel()
 	small := &store.Event{ID: 1, App: "a", Session: "s", Envelope: []byte(`"source_app":"a","session_id":"s"`), Payload: []byte(`{}`), Question: []byte(`{"question":"?"}`), Status: []byte(`{"status":"pending"}`)}
 	plain := &store.Event{ID: 2, App: "a", Session: "s", Envelope: []byte(`"source_app":"a"`), Payload: fmt.Appendf(nil, `{"p":%q}`, strings.Repeat("z", 9000))}
-	list := summarizeRequests([]*store.Event{small, plain})
-	require.Same(t, small, list[0])
-	require.Same(t, plain, list[1], "not a request")
+	require.Same(t, small, requestSummary(small))
+	require.Same(t, plain, requestSummary(plain), "not a request")
 	hidden := *small
 	hidden.PayloadBytes = 100_000 // the store left it out
 	event, _ := decodeEvent(t, requestSummary(&hidden))

@@ -57,8 +57,7 @@ func (s *resultCache[K, V]) clear() {
 
 // listQuery identifies a list of events.
 type listQuery struct {
-	filter    store.Filter
-	newest    int // without a filter: the number of newest events
-	summaries bool
-	requests  bool // with request summaries
+	filter store.Filter
+	newest int // without a filter: the number of newest events
+	form   Form
 }

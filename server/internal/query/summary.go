@@ -17,6 +17,27 @@ const (
 	maxSummaryText = 1 << 10
 )
 
+// Form is the form of the events in a list.
+type Form int64
+
+// The forms, as in the parameter summary.
+const (
+	Complete         Form = iota
+	Summaries             // large questions are shortened, and the payloads of questions left out
+	RequestSummaries      // an event with a question has at most MaxRequestSummary bytes, without its names
+)
+
+func (f Form) of(e *store.Event) *store.Event {
+	switch f {
+	case Summaries:
+		return summarize(e)
+	case RequestSummaries:
+		return requestSummary(e)
+	default:
+		return e
+	}
+}
+
 // summarize returns an event with a question as a list with summaries contains it: marked, without a large
 // payload and with a shortened question. An event without a question is unchanged, because lists leave out
 // its payload only if a search skips it, too.
@@ -32,18 +53,6 @@ func summarize(e *store.Event) *store.Event {
 		short.Question, short.QuestionTruncated = shortQuestion(e.Question), true
 	}
 	return &short
-}
-
-// summarizeAll returns the summaries of the events, or the events.
-func summarizeAll(events []*store.Event, summaries bool) []*store.Event {
-	if !summaries {
-		return events
-	}
-	short := make([]*store.Event, len(events))
-	for i, e := range events {
-		short[i] = summarize(e)
-	}
-	return short
 }
 
 // shortQuestion returns the start of the question's text and of the call's arguments, and the other members
