@@ -30,16 +30,20 @@ const acceptRetryDelay = 100 * time.Millisecond
 
 // Connections tracks the open connections of a server. Create it with NewConnections.
 type Connections struct {
-	open connSet
 	idle idleConns
 	mine peer.Accounts // accounts that may use a Unix socket
 	log  *slog.Logger
+
+	mu      sync.Mutex
+	open    map[*Conn]struct{}
+	changed feed.Wakeup // a response was sent, or a connection closed
+	closing bool        // new connections are closed immediately
 }
 
 // NewConnections returns a set that keeps at most idle connections without a complete request. Only
 // programs of the given accounts may use a Unix socket.
 func NewConnections(idle int, mine peer.Accounts, log *slog.Logger) *Connections {
-	return &Connections{open: connSet{changed: feed.NewWakeup()}, idle: idleConns{limit: idle}, mine: mine, log: log}
+	return &Connections{idle: idleConns{limit: idle}, mine: mine, log: log, open: map[*Conn]struct{}{}, changed: feed.NewWakeup()}
 }
 
 // Listen returns a listener that wraps the connections of ln as *Conn. For a Unix socket, local is the
@@ -49,24 +53,86 @@ func (s *Connections) Listen(ln net.Listener, local net.Addr) net.Listener {
 }
 
 // Count returns the number of open connections.
-func (s *Connections) Count() int { return s.open.count() }
+func (s *Connections) Count() int { return s.count(func(*Conn) bool { return true }) }
 
 // IdleCount returns the number of connections without a complete request.
 func (s *Connections) IdleCount() int { return s.idle.count() }
 
 // CloseUnused closes connections that have not sent a byte, and all future ones. Browsers open
 // connections in advance, and the HTTP server would wait for their first request.
-func (s *Connections) CloseUnused() { s.open.closeUnused() }
+func (s *Connections) CloseUnused() {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.count(func(c *Conn) bool {
+		c.mu.Lock()
+		unused := !c.hasRead
+		c.mu.Unlock()
+		if unused {
+			_ = c.Conn.Close()
+		}
+		return unused
+	})
+}
 
 // WaitHandled blocks until no request is being handled and every started response has been sent. It
 // returns the error of ctx if ctx ends first.
-func (s *Connections) WaitHandled(ctx context.Context) error { return s.open.waitHandled(ctx) }
+func (s *Connections) WaitHandled(ctx context.Context) error {
+	return s.waitForNone(ctx, func(c *Conn) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.busy
+	})
+}
 
 // CloseAll closes every open connection.
-func (s *Connections) CloseAll() { s.open.each(func(c *Conn) { _ = c.Conn.Close() }) }
+func (s *Connections) CloseAll() { s.count(func(c *Conn) bool { return c.Conn.Close() == nil }) }
 
 // Wait blocks until no connection is open. It returns the error of ctx if ctx ends first.
-func (s *Connections) Wait(ctx context.Context) error { return s.open.wait(ctx) }
+func (s *Connections) Wait(ctx context.Context) error {
+	return s.waitForNone(ctx, func(*Conn) bool { return true })
+}
+
+// waitForNone blocks until is reports false for all connections. It is not for concurrent use.
+func (s *Connections) waitForNone(ctx context.Context, is func(*Conn) bool) error {
+	for s.count(is) > 0 {
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// count returns the number of open connections for which is reports true.
+func (s *Connections) count(is func(*Conn) bool) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		if is(c) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Connections) add(c *Conn) {
+	s.mu.Lock()
+	s.open[c] = struct{}{}
+	if s.closing {
+		_ = c.Conn.Close() // the server notices and closes c
+	}
+	s.mu.Unlock()
+	s.idle.add(c)
+}
+
+func (s *Connections) remove(c *Conn) {
+	s.mu.Lock()
+	delete(s.open, c)
+	s.mu.Unlock()
+	s.changed.Wake()
+}
 
 // TrackRequest records on the connection that its request has arrived completely.
 func TrackRequest(next fasthttp.RequestHandler) fasthttp.RequestHandler {
@@ -108,8 +174,7 @@ func (l *listener) Accept() (net.Conn, error) {
 				_ = nc.Close()
 				continue
 			}
-			l.set.open.add(c)
-			l.set.idle.add(c)
+			l.set.add(c)
 			return c, nil
 		}
 		if !isTemporary(err) {
@@ -129,7 +194,7 @@ func (l *listener) Accept() (net.Conn, error) {
 // wrap returns the connection with the kernel's data about its other end. ok is false
 // if that account may not use the Unix socket.
 func (l *listener) wrap(nc net.Conn) (c *Conn, ok bool) {
-	c = &Conn{Conn: nc, conns: &l.set.open, idleConns: &l.set.idle, local: l.local}
+	c = &Conn{Conn: nc, conns: l.set, local: l.local}
 	if l.local == nil {
 		c.owner = sync.OnceValues(func() (uint32, bool) {
 			return peer.Owner(AddrPortOf(nc.RemoteAddr()), AddrPortOf(nc.LocalAddr()))
@@ -157,12 +222,11 @@ func isTemporary(err error) bool {
 // when a response has been sent, and whether the peer is still connected.
 type Conn struct {
 	net.Conn
-	conns     *connSet
-	idleConns *idleConns
-	owner     func() (uid uint32, ok bool) // of Owner, asked once
+	conns *Connections
+	owner func() (uid uint32, ok bool) // of Owner, asked once
 
-	idle *list.Element // in idleConns, which guards it
-	gone bool          // closed; guarded by idleConns
+	idle *list.Element // in conns.idle, which guards it
+	gone bool          // closed; guarded by conns.idle
 
 	local net.Addr // set for a Unix socket: the hub's TCP address
 	// Process is the program at the other end of a Unix socket.
@@ -228,7 +292,7 @@ func (c *Conn) handling() (done func()) {
 	c.mu.Lock()
 	c.busy, c.inHandler = true, true
 	c.mu.Unlock()
-	c.idleConns.remove(c)
+	c.conns.idle.remove(c)
 	return func() {
 		c.mu.Lock()
 		c.inHandler = false
@@ -240,7 +304,7 @@ func (c *Conn) handling() (done func()) {
 // pipelined requests delayed the flush and nothing was written.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.endResponse() {
-		c.idleConns.add(c)
+		c.conns.idle.add(c)
 		c.conns.changed.Wake()
 	}
 	c.mu.Lock()
@@ -320,7 +384,7 @@ func (c *Conn) Close() error {
 	afterClose := c.afterClose
 	c.afterClose = nil
 	c.mu.Unlock()
-	c.idleConns.forget(c)
+	c.conns.idle.forget(c)
 	for _, f := range afterClose {
 		f()
 	}
@@ -395,106 +459,6 @@ func (c *Conn) probe(ctx context.Context) error {
 
 // EndHalfClosed treats a half-closed connection as closed.
 func EndHalfClosed(context.Context) error { return io.EOF }
-
-// connSet is the set of open connections.
-type connSet struct {
-	mu      sync.Mutex
-	open    map[*Conn]struct{}
-	idle    chan struct{} // closed when the last connection closes; nil: no waiter
-	changed feed.Wakeup   // a response was sent, or a connection closed
-	closing bool          // new connections are closed immediately
-}
-
-func (s *connSet) add(c *Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[*Conn]struct{}{}
-	}
-	s.open[c] = struct{}{}
-	if s.closing {
-		_ = c.Conn.Close() // the server notices and closes c
-	}
-}
-
-func (s *connSet) remove(c *Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, c)
-	s.changed.Wake()
-	if len(s.open) == 0 && s.idle != nil {
-		close(s.idle)
-		s.idle = nil
-	}
-}
-
-func (s *connSet) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.open)
-}
-
-func (s *connSet) wait(ctx context.Context) error {
-	s.mu.Lock()
-	if len(s.open) == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	if s.idle == nil {
-		s.idle = make(chan struct{})
-	}
-	idle := s.idle
-	s.mu.Unlock()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *connSet) waitHandled(ctx context.Context) error {
-	for {
-		busy := 0
-		s.each(func(c *Conn) {
-			c.mu.Lock()
-			if c.busy {
-				busy++
-			}
-			c.mu.Unlock()
-		})
-		if busy == 0 {
-			return nil
-		}
-		select {
-		case <-s.changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (s *connSet) closeUnused() {
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
-	s.each(func(c *Conn) {
-		c.mu.Lock()
-		unused := !c.hasRead
-		c.mu.Unlock()
-		if unused {
-			_ = c.Conn.Close()
-		}
-	})
-}
-
-func (s *connSet) each(f func(*Conn)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.open {
-		f(c)
-	}
-}
 
 // IsSocket reports whether the request came over the Unix socket.
 func IsSocket(c *fiber.Ctx) bool {
