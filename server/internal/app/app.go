@@ -261,7 +261,7 @@ func (a *App) Run(ctx context.Context) error {
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWorkers()
-	running := newWorkerGroup()
+	running := &workerGroup{failed: make(chan error, 1)}
 	start := func(name string, run func() error) {
 		running.start(name, func() error {
 			if err := run(); workers.Err() == nil {
@@ -349,8 +349,6 @@ type workerGroup struct {
 	sync.WaitGroup
 	failed chan error // the first failure
 }
-
-func newWorkerGroup() *workerGroup { return &workerGroup{failed: make(chan error, 1)} }
 
 func (g *workerGroup) start(name string, run func() error) {
 	g.Go(func() {

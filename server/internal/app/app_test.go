@@ -263,7 +263,7 @@ func TestApp_UsesOneDashboardURL(t *testing.T) {
 // TestWorkerGroup_ManyFailures: no number of failures keeps the hub from stopping.
 func TestWorkerGroup_ManyFailures(t *testing.T) {
 	t.Parallel()
-	group := newWorkerGroup()
+	group := workerGroup{failed: make(chan error, 1)}
 	for range 100 {
 		group.start("worker", func() error { return errors.New("disk failure") })
 	}

@@ -114,11 +114,6 @@ func requireFile(cfg *Config, command, instead string) error {
 	return fmt.Errorf("%s works on a database file; %s", command, instead)
 }
 
-// changeKey replaces the key of a database that no hub has open.
-func changeKey(ctx context.Context, cfg *Config, change *store.KeyChange) error {
-	return sqlite.ChangeKey(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger()}, change)
-}
-
 // databaseFile returns the name of the database's file. The files next to it have its name: with
 // PostgreSQL they are in the data directory.
 func databaseFile(cfg *Config) string {

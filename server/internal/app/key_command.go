@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/store/sqlite"
 )
 
 // ChangeKey replaces the hub's key. The hub must not be running. If rotate is set, the old key signs
@@ -21,7 +22,7 @@ func ChangeKey(ctx context.Context, cfg Config, rotate bool) (report string, err
 		return "", fmt.Errorf("find the database: %w", err)
 	}
 	change := store.KeyChange{Rotate: rotate}
-	if err := changeKey(ctx, &cfg, &change); err != nil {
+	if err := sqlite.ChangeKey(ctx, sqlite.Config{Path: cfg.DB, Clock: cfg.Clock, Log: cfg.logger()}, &change); err != nil {
 		if errors.Is(err, store.ErrLocked) {
 			return "", fmt.Errorf("stop the hub first: %w", err)
 		}

@@ -91,7 +91,9 @@ func NewMetrics() *Metrics {
 }
 
 // Run counts what happens in the log until ctx ends.
-func (m *Metrics) Run(ctx context.Context, q *query.Service) error { return m.log.run(ctx, q) }
+func (m *Metrics) Run(ctx context.Context, q *query.Service) error {
+	return m.log.follow(ctx, q, q.Hello().Seq)
+}
 
 // Committed counts a group commit. The storage engine calls it.
 func (m *Metrics) Committed(c store.Commit) {

@@ -43,13 +43,9 @@ func newLogMetrics(registry prometheus.Registerer) *logMetrics {
 	return m
 }
 
-// run counts stored events, question outcomes and delivery states, and measures the times between
-// them, until ctx ends. Each hub counts only its own commits. It follows the log like a stream client, so no other component has to count.
-func (m *logMetrics) run(ctx context.Context, q *query.Service) error {
-	return m.follow(ctx, q, q.Hello().Seq)
-}
-
-// follow is run from a position of the log on.
+// follow counts stored events, question outcomes and delivery states after a position of the log, and measures the times
+// between them, until ctx ends. Each hub counts only its own commits. It follows the log like a stream client, so no
+// other component has to count.
 func (m *logMetrics) follow(ctx context.Context, q *query.Service, seq int64) error {
 	open, elsewhere := newOpenQuestions(m), newLogMetrics(prometheus.NewRegistry())
 	for ctx.Err() == nil {

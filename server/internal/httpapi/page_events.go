@@ -19,7 +19,7 @@ func (s *Server) eventHandlers() map[string]handler {
 			return s.Query.Recent(r, int(r.number("limit")), query.Form(r.number("summary")))
 		}),
 		"GET " + schema.PathEvents:        handle(s.findEvents),
-		"GET " + schema.PathFilterOptions: get(s.Query.FilterOptions),
+		"GET " + schema.PathFilterOptions: get(s.Query.Store.FilterOptions),
 		"GET " + schema.PathSearch:        handle(s.search),
 		"GET " + schema.PathEvent:         byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Event(r, id) }),
 		"GET " + schema.PathContext:       byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Context(r, id) }),

@@ -45,7 +45,7 @@ func (s *Server) historyHandlers() map[string]handler {
 		"GET " + schema.PathRiskyCalls: handle(s.riskyCalls),
 
 		"GET " + schema.PathLedger:     raw(s.ledger),
-		"GET " + schema.PathLedgerHead: get(s.Query.LedgerHead),
+		"GET " + schema.PathLedgerHead: get(s.Query.Store.LedgerHead),
 	}
 }
 

@@ -47,10 +47,12 @@ func (s *Server) requestHandlers() map[string]handler {
 	}
 	for route, h := range map[[2]string]handler{
 		{"GET ", inbox.PathHitlRequests}: handle(s.hitlRequests),
-		{"GET ", inbox.PathHitlRequest}:  byID(s.hitlRequest),
-		{"POST ", inbox.PathHitlVote}:    byID(s.hitlVote),
-		{"POST ", inbox.PathHitlCancel}:  byID(s.hitlCancel),
-		{"GET ", inbox.PathHitlStats}:    handle(s.hitlStats),
+		{"GET ", inbox.PathHitlRequest}: byID(func(r *request, id schema.EventID, _ none) (inbox.HitlRequest, error) {
+			return s.Query.Request(r, id, r.by.Identity)
+		}),
+		{"POST ", inbox.PathHitlVote}:   byID(s.hitlVote),
+		{"POST ", inbox.PathHitlCancel}: byID(s.hitlCancel),
+		{"GET ", inbox.PathHitlStats}:   handle(s.hitlStats),
 	} {
 		all[route[0]+route[1]] = h
 		all[route[0]+inbox.PathAuthenticated+route[1]] = h
@@ -99,10 +101,6 @@ func queryAgents(r *request) ([]string, error) {
 		return nil, &schema.FieldError{Field: "agent", Detail: "must not occur more than 100 times"}
 	}
 	return names, nil
-}
-
-func (s *Server) hitlRequest(r *request, id schema.EventID, _ none) (inbox.HitlRequest, error) {
-	return s.Query.Request(r, id, r.by.Identity)
 }
 
 func (s *Server) hitlVote(r *request, id schema.EventID, v inbox.HitlVote) (inbox.HitlRequest, error) {

@@ -156,7 +156,7 @@ func (v *view) addStrip(lane *history.NowLane) {
 	}
 	for _, q := range v.requests[key] {
 		if q.IsLive() {
-			waits = append(waits, q.wait())
+			waits = append(waits, history.NowWait{From: schema.Millis(q.askedAt)})
 		}
 	}
 	lane.Waits = mergeWaits(waits, v.first*bucketMS)

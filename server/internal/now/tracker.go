@@ -210,6 +210,3 @@ func (t *tracker) requestsOf() map[store.SessionKey][]*openRequest {
 	}
 	return bySession
 }
-
-// wait returns the interval in which the request waits for a person.
-func (r *openRequest) wait() history.NowWait { return history.NowWait{From: schema.Millis(r.askedAt)} }

@@ -26,10 +26,6 @@ func (s *Service) Ledger(ctx context.Context, p store.LedgerPage) ([]byte, error
 	return append(dst, ']'), nil
 }
 
-// LedgerHead returns the newest signed head of the ledger, a schema.Envelope as JSON. It fails with
-// schema.ErrNotFound if there is none yet.
-func (s *Service) LedgerHead(ctx context.Context) ([]byte, error) { return s.Store.LedgerHead(ctx) }
-
 // ledgerExportPage is the number of entries that an export reads at a time.
 const ledgerExportPage = 500
 

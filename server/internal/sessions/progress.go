@@ -33,10 +33,6 @@ type progress struct {
 	advanced chan struct{} // closed and replaced when at changes or the projector stops
 }
 
-func newProgress() *progress {
-	return &progress{wake: feed.NewWakeup(), urgent: make(chan struct{}), advanced: make(chan struct{})}
-}
-
 // start records that the projector runs. The caller must call the returned function when it stops.
 func (p *progress) start() (stop func()) {
 	set := func(running bool) {

@@ -38,7 +38,7 @@ const (
 func (s *Service) Run(ctx context.Context) error {
 	defer s.progress.start()()
 	s.overviews.invalidate()
-	proj := newProjector(s)
+	proj := &projector{Service: s, cursor: -1}
 	var next time.Time // earliest time of the next step
 	var lastErr string
 	step := func() (more bool) {
@@ -76,8 +76,6 @@ type projector struct {
 	at     int64        // last row read; the rows after cursor had no effect
 	cache  sessionCache // sessions as they are stored
 }
-
-func newProjector(s *Service) *projector { return &projector{Service: s, cursor: -1} }
 
 // step projects the next batch of the log. It reports whether there is another one.
 func (p *projector) step(ctx context.Context) (more bool, err error) {
@@ -420,7 +418,7 @@ func (p *projection) adoptSession(key, other store.SessionKey, telemetry bool) *
 	}
 	delete(p.sessions, other)
 	p.RemovedSessions = append(p.RemovedSessions, other)
-	session.Rekey(key.App)
+	session.Sum.SourceApp = key.App
 	p.moved[session] = true
 	m := &session.Sum
 	moved := store.Activity{Events: m.Events, Failures: m.Failures, CostUSD: m.CostUSD}

@@ -57,5 +57,7 @@ func New(cfg Config) *Service {
 		cfg.Clock = time.Now
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	return &Service{Config: cfg, searches: newSearchSemaphore(), progress: newProgress()}
+	return &Service{Config: cfg, searches: newSearchSemaphore(), progress: &progress{
+		wake: feed.NewWakeup(), urgent: make(chan struct{}), advanced: make(chan struct{}),
+	}}
 }

@@ -33,10 +33,6 @@ type endedTurn struct {
 	content int // bytes of arguments and prompts
 }
 
-func newBuilder(withContent bool) *builder {
-	return &builder{withContent: withContent, open: map[store.SessionKey]*turn{}}
-}
-
 func (b *builder) apply(entry *store.LogEntry) {
 	e := entry.Event
 	if e.App == schema.TestApp {

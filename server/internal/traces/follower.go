@@ -163,7 +163,7 @@ func (f *Follower) start(ctx context.Context) error {
 	}
 	f.saved, f.sentTo = cursor, cursor.Sent
 	f.at = max(cursor.Resume, cursor.Sent-maxReplay)
-	f.builder, f.started = newBuilder(f.Content), true
+	f.builder, f.started = &builder{withContent: f.Content, open: map[store.SessionKey]*turn{}}, true
 	return nil
 }
 

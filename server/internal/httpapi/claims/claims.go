@@ -77,7 +77,7 @@ func (l *lease) renew(now time.Time) {
 
 // New returns no claims. Run ends them.
 func New(cfg Config) *Claims {
-	return &Claims{Config: cfg, active: map[schema.EventID]*lease{}, shared: newSharedChanges()}
+	return &Claims{Config: cfg, active: map[schema.EventID]*lease{}, shared: sharedChanges{own: map[schema.EventID]sharedChange{}, newest: map[schema.EventID]int64{}}}
 }
 
 // List returns the active claims by the id of the request.
@@ -253,10 +253,6 @@ type sharedChanges struct {
 	own      map[schema.EventID]sharedChange // made here
 	newest   map[schema.EventID]int64        // the time of the newest change that is known
 	observer func()                          // nil: there are no other hubs
-}
-
-func newSharedChanges() sharedChanges {
-	return sharedChanges{own: map[schema.EventID]sharedChange{}, newest: map[schema.EventID]int64{}}
 }
 
 // Observe sets the function that is called after Share has changed. It must be quick.

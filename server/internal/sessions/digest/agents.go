@@ -150,9 +150,6 @@ func (s *Session) Agents() []history.AgentNode {
 // IsTelemetryOnly reports whether the session has no events but telemetry.
 func (s *Session) IsTelemetryOnly() bool { return s.TelemetryEvents == s.Sum.Events }
 
-// Rekey assigns the session to another application.
-func (s *Session) Rekey(app string) { s.Sum.SourceApp = app }
-
 func compareByCost(a, b history.ModelUse) int {
 	return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Tokens.Output, a.Tokens.Output), cmp.Compare(a.Model, b.Model))
 }
