@@ -56,6 +56,8 @@ type Frame struct {
 // Heartbeat is the data of a HeartbeatFrame.
 type Heartbeat struct {
 	ServerTime Millis `json:"serverTime"`
+	// Poll ends each response to GET /stream?v=2&poll=…: the parameter of the next request.
+	Poll string `json:"poll,omitempty"`
 }
 
 // Hello is the first message of a version 2 stream.

@@ -194,6 +194,18 @@ test.describe('Live updates', () => {
     await expect(page.getByRole('navigation').locator('.count').first()).toContainText('2')
   })
 
+  test('poll behind a proxy without WebSockets, and lose nothing', async ({ page, hub }) => {
+    await page.routeWebSocket(/\/stream/, (socket) => socket.close())
+    await openAt(page, hub)
+    await expect(page.getByTestId('connection')).toContainText('Live (polling)')
+    for (const question of ['First by poll?', 'Second by poll?']) {
+      await hub.event('PermissionRequest', {}, { humanInTheLoop: { type: 'permission', question } })
+      await expect(page.getByText(question).first()).toBeVisible()
+    }
+    await hub.post('/api/freezes', { scope: 'all', reason: 'Stop' })
+    await expect(page.getByTestId('freeze-bar')).toBeVisible()
+  })
+
   /** Replaces the page version in every hello message after the first. */
   async function changePageVersion(page: Page, hub: HubProcess) {
     let hellos = 0

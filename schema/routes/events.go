@@ -176,12 +176,13 @@ var events = []Route{
 	},
 	{
 		Method: "GET", Path: schema.PathStream, Access: schema.AccessRead, Summary: "Follow the log",
-		Description: "WebSocket stream of all events as they are stored. The messages are Frame, and a version 2 message may be an array of frames.",
+		Description: "WebSocket stream of all events as they are stored. The messages are Frame, and a version 2 message may be an array of frames. Behind a proxy without WebSockets, v=2 with poll is a long poll for the next frames, which answers after 15 s at the latest.",
 		Query: []Param{
 			{"v", "2 for resumable frames"}, {"after", "version 2: resume after this seq"}, {"hub", "version 2: the hubId that the seq belongs to"},
 			{"epoch", "version 2: the epoch of the hello before that seq"},
+			{"poll", "version 2, without a WebSocket: start, then poll of the last frame; after, hub and epoch as above"},
 		},
 		Ranges:  map[string]Range{"after": {0, Unbounded, -1}},
-		Returns: "the dashboard, for a browser that opens the path as a page", Also: map[int]string{101: "the WebSocket", 426: "the request is not a WebSocket handshake"},
+		Returns: "with poll, a version 2 message, an array of frames; otherwise the dashboard, for a browser that opens the path as a page", Also: map[int]string{101: "the WebSocket", 426: "the request is not a WebSocket handshake"},
 	},
 }

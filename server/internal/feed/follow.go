@@ -119,7 +119,7 @@ func (f *Feed) PublishFact(fact Fact) {
 // batch asks for a rescan of the store, so that a worker's start and its recovery from lost facts
 // are the same.
 func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) error {
-	p := position{head: -1}
+	p := follower{head: -1}
 	batch := Batch{Rescan: true}
 	for ctx.Err() == nil {
 		newFact, more := f.collect(&p, kinds, &batch)
@@ -143,21 +143,35 @@ func (f *Feed) Follow(ctx context.Context, kinds Kinds, fn func(*Batch) error) e
 	return ctx.Err()
 }
 
-// position is how far a follower has read.
-type position struct {
-	facts int64 // facts read without a note
-	notes int64 // and with one
+// Position is how far someone has read the facts.
+type Position struct {
+	Facts, Notes int64 // without a note, and with one
+}
+
+// Since returns the facts of these kinds after p, the position after them, and a channel that is closed when
+// there may be more. Batch.Rescan is set if facts were lost.
+func (f *Feed) Since(p Position, kinds Kinds) (batch Batch, end Position, more <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.facts.read(&p.Facts, kinds, &batch)
+	f.notes.read(&p.Notes, kinds, &batch)
+	return batch, p, f.newFact.wait()
+}
+
+// follower is how far a follower has read.
+type follower struct {
+	Position
 	head  int64 // seq of the last frame seen; -1: none yet
 	isNew bool  // the log has grown, and the follower asked for that
 }
 
 // collect adds the facts after p to the batch. The channels are closed when there may be more:
 // newFact by any fact, and more, which is nil unless the kinds include Entry, by any frame.
-func (f *Feed) collect(p *position, kinds Kinds, batch *Batch) (newFact, more <-chan struct{}) {
+func (f *Feed) collect(p *follower, kinds Kinds, batch *Batch) (newFact, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.facts.read(&p.facts, kinds, batch)
-	f.notes.read(&p.notes, kinds, batch)
+	f.facts.read(&p.Facts, kinds, batch)
+	f.notes.read(&p.Notes, kinds, batch)
 	if kinds&Entry != 0 {
 		p.isNew = p.isNew || p.head != f.head
 		p.head, more = f.head, f.more.wait()

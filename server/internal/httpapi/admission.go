@@ -18,7 +18,7 @@ import (
 func (s *Server) admit(r *routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		identity, _ := c.Locals(identityLocal).(auth.Identity)
-		want := middleware.Place{Class: middleware.OrdinaryPlace, IsStream: r.Path == schema.PathStream && middleware.IsUpgrade(c)}
+		want := middleware.Place{Class: middleware.OrdinaryPlace, IsStream: r.Path == schema.PathStream && (middleware.IsUpgrade(c) || isPoll(c))}
 		isPerson := identity.IsAuthenticated() && !identity.Agent
 		if identity.IsAuthenticated() {
 			want.Owner = "token " + identity.Requester()

@@ -157,7 +157,7 @@ func (s *Server) pull(r *request) error {
 func (s *Server) longPoll(r *request) (wait time.Duration, ctx context.Context, end func()) {
 	wait = time.Duration(r.number("wait")) * time.Second
 	ctx, stopWatching := s.stopping, func() {}
-	if cn, ok := r.Ctx.Context().Conn().(*middleware.Conn); ok && wait > 0 {
+	if cn, ok := r.Ctx.Context().Conn().(*middleware.Conn); ok && (wait > 0 || isPoll(r.Ctx)) {
 		ctx, stopWatching = cn.WatchDisconnect(ctx, cn.ProbeHalfClosed(r.Request()))
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -15,7 +15,7 @@ import (
 // cursorLocal is the key of the stream.Cursor of a handshake.
 const cursorLocal = "cursor"
 
-// stream returns the handler that upgrades GET /stream to a WebSocket.
+// stream returns the handler that upgrades GET /stream to a WebSocket, or answers a poll.
 func (s *Server) stream() func(*request) error {
 	upgrade := websocket.New(s.startStream, websocket.Config{
 		// Origins is not set: OriginGuard.Check has checked the origin, and a list here would
@@ -33,16 +33,26 @@ func (s *Server) stream() func(*request) error {
 			if middleware.IsPageRequest(r.Ctx) {
 				return r.Next()
 			}
-			return fiber.ErrUpgradeRequired
+			if !isPoll(r.Ctx) {
+				return fiber.ErrUpgradeRequired
+			}
+			_, ctx, end := s.longPoll(r)
+			defer end()
+			return r.reply(s.streams.Poll(ctx, cursorOf(r), r.Query("poll")))
 		}
 		if s.stopping.Err() != nil {
 			return schema.ErrStopping
 		}
-		r.Locals(cursorLocal, stream.Cursor{
-			Version: int(r.number("v")), After: r.number("after"), Hub: r.Query("hub"), Epoch: r.Query("epoch"),
-		})
+		r.Locals(cursorLocal, cursorOf(r))
 		return upgrade(r.Ctx)
 	}
+}
+
+// isPoll reports whether a request of /stream asks for its frames without a WebSocket.
+func isPoll(c *fiber.Ctx) bool { return c.Query("poll") != "" && c.Query("v") == "2" }
+
+func cursorOf(r *request) stream.Cursor {
+	return stream.Cursor{Version: int(r.number("v")), After: r.number("after"), Hub: r.Query("hub"), Epoch: r.Query("epoch")}
 }
 
 // startStream starts a stream on an upgraded connection and returns. The library's Conn

@@ -983,6 +983,8 @@ export interface Health {
 /** Heartbeat is the data of a heartbeat. */
 export interface Heartbeat {
   serverTime: Millis
+  /** Poll ends each response to GET /stream?v=2&poll=…: the parameter of the next request. */
+  poll?: string
 }
 
 /** Hello is the first message of a version 2 stream. */

@@ -32,6 +32,8 @@ let replaced: number
 let said: Presence[]
 let signedOut: number
 let notOpened: number
+let ready: boolean
+let polledPath: () => string
 let stream: Stream
 
 const hello = (seq: number, hubId = 'h1') => ({
@@ -47,6 +49,7 @@ const settle = () => vi.advanceTimersByTimeAsync(0)
 beforeEach(() => {
   vi.useFakeTimers()
   ;[sockets, got, states, snapshots, replaced, said, signedOut, notOpened] = [[], [], [], [], 0, [], 0, 0]
+  ready = true
   stream = new Stream(
     {
       snapshot: () => {
@@ -68,6 +71,12 @@ beforeEach(() => {
         sockets.push(new FakeSocket(path))
         return socket() as unknown as WebSocket
       },
+      poll: (path) => {
+        polledPath = path
+        sockets.push(new FakeSocket('poll'))
+        return socket() as unknown as WebSocket
+      },
+      isReady: () => Promise.resolve(ready),
       now: () => Date.now(),
       random: () => 0.5,
     },
@@ -110,6 +119,37 @@ describe('Stream', () => {
     expect(got).toEqual([11, 12, 13, 14, 15])
     expect(phase()).toBe('live')
     expect(snapshots).toHaveLength(1)
+  })
+
+  it('polls if the hub answers requests, but nothing comes over WebSockets', async () => {
+    ready = false
+    socket().die()
+    await vi.advanceTimersByTimeAsync(300)
+    socket().die()
+    await vi.advanceTimersByTimeAsync(600)
+    expect(socket().path).toBe('/stream?v=2')
+    ready = true
+    socket().die()
+    await vi.advanceTimersByTimeAsync(1200)
+    expect(socket().path).toBe('/stream?v=2')
+    socket().die()
+    await vi.advanceTimersByTimeAsync(2400)
+    expect(socket().path).toBe('poll')
+    expect(polledPath()).toBe('/stream?v=2&poll=start')
+
+    socket().say(hello(10), { type: 'heartbeat', data: { serverTime: 1, poll: '1.2.a' } })
+    snapshots[0]?.resolve(undefined)
+    await settle()
+    expect(states.at(-1)).toMatchObject({ phase: 'live', polling: true })
+    socket().say(event(11))
+    expect(got).toEqual([11])
+    expect(polledPath()).toBe('/stream?v=2&after=11&hub=h1&poll=1.2.a')
+
+    socket().die()
+    await vi.advanceTimersByTimeAsync(300)
+    expect(socket().path).toBe('/stream?v=2&after=11&hub=h1')
+    socket().say(hello(11))
+    expect(states.at(-1)).toMatchObject({ phase: 'live', polling: false })
   })
 
   it('resumes with the epoch of its last frame', async () => {
@@ -192,7 +232,7 @@ describe('Stream', () => {
 
   it('reports the number of missed events and a hub restart after reconnecting', async () => {
     await goLive()
-    expect(states.at(-1)).toEqual({ phase: 'live', since: Date.now(), back: undefined })
+    expect(states.at(-1)).toEqual({ phase: 'live', since: Date.now(), back: undefined, polling: false })
     socket().die(1012)
     expect(states.at(-1)).toMatchObject({ phase: 'waiting', attempt: 1, restarting: true })
     await vi.advanceTimersByTimeAsync(300)

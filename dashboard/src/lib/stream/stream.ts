@@ -1,5 +1,6 @@
 import { parseJson } from '../api/exactJson'
 import { monotonicNow } from '../format/clock'
+import { PollSocket, type StreamSocket } from './pollSocket'
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
 import type { Heartbeat, MessagesChanged, RiskyCall } from '../api/schema'
 
@@ -7,7 +8,7 @@ import type { Heartbeat, MessagesChanged, RiskyCall } from '../api/schema'
 export type Connection =
   | { phase: 'connecting' }
   | { phase: 'catching-up'; behind: number }
-  | { phase: 'live'; since: number; back?: Recovery }
+  | { phase: 'live'; since: number; back?: Recovery; polling: boolean }
   | { phase: 'waiting'; attempt: number; retryAt: number; restarting: boolean }
 
 /** How a broken connection recovered. */
@@ -46,7 +47,10 @@ export interface StreamHandlers {
 
 /** The browser APIs it uses, replaceable in tests. now does not follow steps of the system's clock. */
 export interface StreamEnvironment {
-  open(path: string): WebSocket
+  open(path: string): StreamSocket
+  poll(path: () => string): StreamSocket
+  /** Whether the hub answers requests. */
+  isReady(): Promise<boolean>
   now(): number
   random(): number
 }
@@ -63,6 +67,8 @@ const SILENCE = 35_000
 /** The same, when the person or the network comes back. */
 const SUSPICIOUS_SILENCE = 20_000
 const SILENCE_CHECK = 5000
+/** WebSockets in a row on which nothing came, although the hub answers requests, before the page polls. */
+const FRUITLESS_SOCKETS = 2
 /** Events after which a connection may be dead without a close event. */
 const RETURN_EVENTS = ['online', 'focus', 'pageshow'] as const
 /** Events after which the page may have gained or lost attention. */
@@ -72,6 +78,12 @@ const ATTENTION_INTERVAL = 25_000
 
 const browser: StreamEnvironment = {
   open: (path) => new WebSocket(new URL(path, location.href.replace(/^http/, 'ws'))),
+  poll: (path) => new PollSocket(path),
+  isReady: () =>
+    fetch('/readyz', { cache: 'no-store' }).then(
+      (answer) => answer.ok,
+      () => false,
+    ),
   now: monotonicNow,
   random: Math.random,
 }
@@ -81,7 +93,7 @@ const browser: StreamEnvironment = {
  * reaches the handlers exactly once. Reconnects with exponential backoff and jitter.
  */
 export class Stream {
-  private socket: WebSocket | undefined
+  private socket: StreamSocket | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
   private attempt = 0
   private stopped = true
@@ -103,8 +115,14 @@ export class Stream {
   private focused = false
   private attention: ReturnType<typeof setInterval> | undefined
   private watchdog: ReturnType<typeof setInterval> | undefined
+  /** Whether something came on the current connection. */
+  private opened = false
   /** When the hub was last heard, or asked: wall counts sleep, now does not jump. */
   private heard = { now: 0, wall: 0 }
+  /** WebSockets in a row on which nothing came, although the hub answers requests. */
+  private fruitless = 0
+  /** The hub's position for the next poll; undefined on a WebSocket. */
+  private pollPosition: string | undefined
   /** Frames that arrived while the snapshot loads; undefined otherwise. */
   private buffered: Frame[] | undefined
 
@@ -162,6 +180,7 @@ export class Stream {
     if (this.stopped) return
     clearTimeout(this.timer)
     this.timer = undefined
+    this.fruitless = 0
     this.drop()
     this.connect()
   }
@@ -184,29 +203,44 @@ export class Stream {
     this.timer = undefined
     this.live = false
     if (this.attempt === 0) this.handlers.connection({ phase: 'connecting' })
-    const resume =
-      this.cursor &&
-      new URLSearchParams({
-        after: String(this.cursor.seq),
-        hub: this.cursor.hub,
-        ...(this.cursor.epoch && { epoch: this.cursor.epoch }),
-      })
-    const socket = this.world.open(`/stream?v=2${resume ? `&${resume}` : ''}`)
+    this.pollPosition = this.fruitless < FRUITLESS_SOCKETS ? undefined : 'start'
+    const socket = this.pollPosition ? this.world.poll(() => this.path()) : this.world.open(this.path())
     this.socket = socket
     this.listened()
-    let opened = false
+    this.opened = false
     socket.onmessage = (message) => {
-      opened = true
+      if (this.socket !== socket) return
+      this.opened = true
+      if (!this.pollPosition) this.fruitless = 0
       this.listened()
-      if (this.socket === socket) this.receive(String(message.data))
+      this.receive(String(message.data))
     }
     socket.onclose = ({ code }) => {
       if (this.socket !== socket) return
       this.restarting ||= code === SERVICE_RESTART
+      const { opened } = this
       this.retry()
       if (code === SIGNED_OUT) this.handlers.signedOut?.()
       else if (!opened) this.handlers.notOpened?.()
     }
+  }
+
+  /** The address of the stream after what was received. */
+  private path(): string {
+    const { cursor, pollPosition } = this
+    const resume = new URLSearchParams({
+      v: '2',
+      ...(cursor && { after: String(cursor.seq), hub: cursor.hub }),
+      ...(cursor?.epoch && { epoch: cursor.epoch }),
+      ...(pollPosition && { poll: pollPosition }),
+    })
+    return `/stream?${resume}`
+  }
+
+  /** Notes how a connection ended. After one that polled, one WebSocket is tried before the next. */
+  private async judge(): Promise<void> {
+    if (this.pollPosition) this.fruitless = FRUITLESS_SOCKETS - 1
+    else if (!this.opened && (await this.world.isReady())) this.fruitless++
   }
 
   /** Closes the socket and ignores its further events. */
@@ -218,6 +252,7 @@ export class Stream {
   }
 
   private retry(): void {
+    if (this.socket) void this.judge()
     this.drop()
     if (this.stopped || this.timer !== undefined) return
     const delay = Math.min(LAST_DELAY, FIRST_DELAY * 2 ** this.attempt) * (0.75 + this.world.random() / 2)
@@ -236,7 +271,7 @@ export class Stream {
     const frames: Frame[] = []
     for (const frame of Array.isArray(message) ? message : [message]) {
       if (frame.type === 'hello') this.handleHello(frame.data as Hello)
-      else if (frame.type === 'heartbeat') this.handlers.heartbeat?.(frame.data as Heartbeat)
+      else if (frame.type === 'heartbeat') this.handleHeartbeat(frame.data as Heartbeat)
       else if (frame.type === 'resync') this.resync(frame.data as Hello)
       else if (frame.type === 'presence') this.handlers.presence(frame.data as Presence)
       else if (frame.type === 'message') this.handlers.messages(frame.data as MessagesChanged)
@@ -245,6 +280,11 @@ export class Stream {
       else this.handlers.notice?.(frame)
     }
     this.accept(frames)
+  }
+
+  private handleHeartbeat(beat: Heartbeat): void {
+    if (this.pollPosition && beat.poll) this.pollPosition = beat.poll
+    this.handlers.heartbeat?.(beat)
   }
 
   private handleHello(hello: Hello): void {
@@ -310,6 +350,7 @@ export class Stream {
     const { missed, restarting: restarted } = this
     const back = missed === undefined ? undefined : { missed, restarted }
     this.restarting = false
-    this.handlers.connection({ phase: 'live', since: this.world.now(), back })
+    const polling = this.pollPosition !== undefined
+    this.handlers.connection({ phase: 'live', since: this.world.now(), back, polling })
   }
 }

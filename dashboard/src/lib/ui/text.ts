@@ -18,6 +18,7 @@ export const uiText = {
 
   connection: {
     live: 'Live',
+    livePolling: 'Live (polling)',
     liveAgain: 'Live again',
     hubRestarted: ' · hub restarted',
     caughtUp: (n: string) => ` · ${n} caught up`,

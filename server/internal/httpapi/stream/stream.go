@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"log/slog"
@@ -65,11 +66,12 @@ type Server struct {
 	openMu  sync.Mutex
 	open    map[*stream]struct{} // streams of version 2
 	freezes freezes
+	polls   polls
 }
 
 // New returns a Server whose streams close with code 1012 (service restart) when stopping ends.
 func New(stopping context.Context, cfg Config) *Server {
-	s := &Server{Config: cfg, stopping: stopping, open: map[*stream]struct{}{}}
+	s := &Server{Config: cfg, stopping: stopping, open: map[*stream]struct{}{}, polls: polls{process: rand.Text()}}
 	for i := range s.shards {
 		for range runtime.GOMAXPROCS(0) {
 			s.shards[i] = append(s.shards[i], &shard{Server: s, version: i + 1, output: feed.NewWakeup()})

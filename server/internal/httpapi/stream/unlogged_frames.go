@@ -347,14 +347,12 @@ var noticeFrames = map[feed.Kinds]schema.FrameType{
 	feed.Alerts: schema.AlertFrame, feed.Allowances: schema.AllowanceFrame,
 }
 
+const noticeKinds = feed.Messages | feed.Ratings | feed.Claims | feed.Alerts | feed.Allowances
+
 // followNotices sends the facts of noticeFrames to every stream of version 2 until ctx ends.
 func (s *Server) followNotices(ctx context.Context) {
 	defer func() { middleware.LogPanic(s.Log, recover()) }()
-	var kinds feed.Kinds
-	for kind := range noticeFrames {
-		kinds |= kind
-	}
-	_ = s.Hub.Feed.Follow(ctx, kinds, func(batch *feed.Batch) error {
+	_ = s.Hub.Feed.Follow(ctx, noticeKinds, func(batch *feed.Batch) error {
 		var frames []byte
 		for _, fact := range batch.Facts {
 			data, err := json.Marshal(fact.Note)

@@ -121,17 +121,20 @@ func (st *stream) sendFirst() error {
 	if err := st.writeMessage(schema.HelloFrame, data); err != nil {
 		return err
 	}
-	start := st.start
 	switch {
-	case start.Hub != "" && start.Hub != hello.HubID, start.After > hello.Seq,
-		start.Epoch != "" && !st.Query.Store.HasPosition(start.Epoch, start.After):
-		return st.resync() // the client's history is not this hub's
-	case start.After >= 0:
-		st.seq = start.After
+	case st.start.isForeign(st.Server, hello):
+		return st.resync()
+	case st.start.After >= 0:
+		st.seq = st.start.After
 	default:
 		st.seq = hello.Seq
 	}
 	return nil
+}
+
+// isForeign reports whether the client's history is not that of the hub.
+func (c Cursor) isForeign(s *Server, hello schema.Hello) bool {
+	return c.Hub != "" && c.Hub != hello.HubID || c.After > hello.Seq || c.Epoch != "" && !s.Query.Store.HasPosition(c.Epoch, c.After)
 }
 
 // hello returns the opening message: the hub, and the dashboard build that it serves.
