@@ -63,7 +63,6 @@ type Session struct {
 	Agents    int64 `json:"agents"`   // number of subagents
 	Questions int64 `json:"asked"`
 	Pending   int64 `json:"pending"`
-	WaitedMS  int64 `json:"waitedMs"` // total time that resolved questions waited for a person
 	// HumanWaitMS is the time between StartedAt and LastAt in which at least one question waited
 	// for a person. The rest is the time that the agent ran.
 	HumanWaitMS int64 `json:"humanWaitMs,omitempty"`
@@ -203,7 +202,10 @@ type AgentNode struct {
 	Failures  int64 `json:"failures"`
 	Questions int64 `json:"asked"`
 	Pending   int64 `json:"pending"`
-	WaitedMS  int64 `json:"waitedMs"` // total time that resolved questions waited for a person
+	// WaitedMS is the time in which at least one of its questions waited for a person, up to the last answer. The
+	// pending ones wait since WaitingSince.
+	WaitedMS     int64         `json:"waitedMs"`
+	WaitingSince schema.Millis `json:"waitingSince,omitempty"`
 
 	Requests int64   `json:"requests,omitempty"` // requests to models
 	Tokens   *Tokens `json:"tokens,omitempty"`   // its own, excluding subagents
@@ -355,7 +357,7 @@ type AgentStat struct {
 	Failures  int64         `json:"failures"`
 	Questions int64         `json:"asked"`
 	Pending   int64         `json:"pending"`  // at present
-	WaitedMS  int64         `json:"waitedMs"` // total time that its questions waited for a person
+	WaitedMS  int64         `json:"waitedMs"` // sum over its sessions of the time in which at least one question waited
 	LastAt    schema.Millis `json:"lastAt"`
 	Ended     bool          `json:"ended"` // its latest session has ended
 	Tokens    *Tokens       `json:"tokens,omitempty"`

@@ -16,10 +16,7 @@ type NowReport struct {
 	UpTo     schema.EventID `json:"upTo"`
 	NeedsYou int64          `json:"needsYou"` // open requests that the caller may answer and whose agent still listens
 	Working  int64          `json:"working"`  // sessions in state working
-	// BlockedMS is how long the questions that were resolved today, and the open ones, waited for a person.
-	// Times of questions that waited at the same time add up.
-	BlockedMS int64   `json:"blockedMs"`
-	CostUSD   float64 `json:"costUsd"` // reported today
+	CostUSD  float64        `json:"costUsd"`  // reported today
 
 	Lanes     []NowLane     `json:"lanes"` // by state, then the latest activity first; at most 200
 	MoreLanes int64         `json:"moreLanes"`

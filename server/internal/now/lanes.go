@@ -32,7 +32,7 @@ type view struct {
 }
 
 // fill adds the lanes and the figures about them to the report.
-func (v *view) fill(r *history.NowReport, active []history.Session, today time.Time) {
+func (v *view) fill(r *history.NowReport, active []history.Session) {
 	lanes := make([]history.NowLane, len(active))
 	for i := range active {
 		lanes[i] = v.lane(&active[i])
@@ -40,14 +40,8 @@ func (v *view) fill(r *history.NowReport, active []history.Session, today time.T
 			r.Working++
 		}
 	}
-	midnight := query.DayStarts(today, 1)[0].UnixMilli()
 	if v.mayDecide {
 		r.NeedsYou = query.CountNeeds(v.tracker.open, func(q *openRequest) *query.OpenRequest { return &q.OpenRequest }, v.me)
-	}
-	for _, q := range v.tracker.open {
-		if q.IsLive() {
-			r.BlockedMS += max(0, v.now-max(q.askedAt, midnight))
-		}
 	}
 	slices.SortStableFunc(lanes, func(a, b history.NowLane) int {
 		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), cmp.Compare(b.LastAt, a.LastAt))

@@ -13,7 +13,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
-	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -64,11 +63,6 @@ func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Locat
 		return r, err
 	}
 	r.CostUSD = spend.CostUSD
-	waited, err := s.waitedToday(ctx, now.In(zone))
-	if err != nil {
-		return r, err
-	}
-	r.BlockedMS = waited
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.tracker.advance(ctx); err != nil {
@@ -82,7 +76,7 @@ func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Locat
 	if active, err = s.withAsking(ctx, active, v.requests); err != nil {
 		return r, err
 	}
-	v.fill(&r, active, now.In(zone))
+	v.fill(&r, active)
 	return r, nil
 }
 
@@ -148,13 +142,4 @@ func (s *Service) withAsking(
 		active = append(active, session)
 	}
 	return active, nil
-}
-
-// waitedToday returns how long the questions that were resolved since midnight waited.
-func (s *Service) waitedToday(ctx context.Context, now time.Time) (ms int64, err error) {
-	activity, err := s.Store.Activity(ctx, query.DayStarts(now, 1)[0].UnixMilli()/store.QuarterMS)
-	for _, a := range activity {
-		ms += a.WaitedMS
-	}
-	return ms, err
 }

@@ -102,7 +102,7 @@ func appendReportHeader(dst []byte, d *history.SessionDetail, now time.Time) []b
 	line("Time", fmt.Sprintf("%s to %s", formatTime(s.StartedAt), formatTime(s.LastAt)))
 	line("Active for", formatDuration(max(0, int64(s.LastAt-s.StartedAt)-s.HumanWaitMS))+", not counting the time it waited for people")
 	line("Events", fmt.Sprintf("%d, with %d tool calls, %d failures and %d subagents", s.Events, s.Tools, s.Failures, s.Agents))
-	line("Questions", fmt.Sprintf("%d, of which %d are pending; total wait for people %s", s.Questions, s.Pending, formatDuration(s.WaitedMS)))
+	line("Questions", fmt.Sprintf("%d, of which %d are pending; total wait for people %s", s.Questions, s.Pending, formatDuration(s.HumanWaitMS)))
 	if t := s.Tokens; t != nil {
 		line("Tokens", fmt.Sprintf("%d input, %d output, %d cache read, %d cache write", t.Input, t.Output, t.CacheRead, t.CacheWrite))
 	}

@@ -284,13 +284,14 @@ func (p *projection) addResolution(session *digest.Session, question *digest.Eve
 	}
 	at := int64(st.RespondedAt)
 	waited := max(0, at-question.At)
+	blocked := waited
 	if session.Sum.Events > 0 {
-		waited = session.ResolveQuestion(question, at)
+		waited, blocked = session.ResolveQuestion(question, at)
 	}
 	p.Decisions[store.Decision{
 		Quarter: quarterHour(at), App: question.App, Outcome: outcomeClass(&st), Person: st.Source == schema.ByHuman, Bucket: digest.Bucket(waited),
 	}]++
-	p.addActivity(at, question.App, store.Activity{WaitedMS: waited})
+	p.addActivity(at, question.App, store.Activity{WaitedMS: blocked})
 }
 
 // Outcome classes. They match the members of history.DayCount.

@@ -128,12 +128,12 @@ func (h *testHub) recomputeProjections(quarters []int64) projectedTables {
 				if st.Source == schema.BySessionEnd || st.Source == schema.ByOrphaned {
 					outcome = "gone"
 				}
-				waited := sessions[key].ResolveQuestion(f, int64(st.RespondedAt))
+				waited, blocked := sessions[key].ResolveQuestion(f, int64(st.RespondedAt))
 				want.Decisions[store.Decision{
 					Quarter: int64(st.RespondedAt) / store.QuarterMS, App: e.App, Outcome: outcome,
 					Person: st.Source == schema.ByHuman, Bucket: digest.Bucket(waited),
 				}]++
-				act(int64(st.RespondedAt), e.App, store.Activity{WaitedMS: waited})
+				act(int64(st.RespondedAt), e.App, store.Activity{WaitedMS: blocked})
 				continue
 			}
 			want.addEvent(sessions[key], f, act)

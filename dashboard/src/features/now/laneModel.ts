@@ -30,10 +30,7 @@ export interface Lane extends NowLane {
 }
 
 /** The figures that the hub reports. */
-export type Figures = Pick<
-  NowReport,
-  'at' | 'blockedMs' | 'costUsd' | 'moreLanes' | 'working' | 'knownFrom' | 'lagMs'
->
+export type Figures = Pick<NowReport, 'at' | 'costUsd' | 'moreLanes' | 'working' | 'knownFrom' | 'lagMs'>
 
 export const keyOf = (app: string, session: string): string => JSON.stringify([app, session])
 

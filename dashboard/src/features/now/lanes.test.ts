@@ -16,7 +16,7 @@ const lane = (more: Partial<NowLane> = {}): NowLane => ({
   ...more,
 })
 const report = (more: Partial<NowReport> = {}): NowReport => ({
-  ...{ at: NOW, upTo: 10, needsYou: 0, working: 1, blockedMs: 0, costUsd: 0, lanes: [lane()], moreLanes: 0 },
+  ...{ at: NOW, upTo: 10, needsYou: 0, working: 1, costUsd: 0, lanes: [lane()], moreLanes: 0 },
   ...{ stripFrom: NOW - 590_000, knownFrom: NOW - 590_000, bucketMs: 10_000 },
   ...more,
 })

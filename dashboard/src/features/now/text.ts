@@ -21,7 +21,6 @@ export const text = {
   figures: {
     needsYou: (n: number) => plural(n, 'needs you', 'need you'),
     working: 'working',
-    blocked: 'blocked on people today',
     cost: 'cost today',
   },
   lanes: 'Agents that run now',

@@ -1,7 +1,8 @@
 import { barLine, unionDuration, type Bar } from './timeline'
 import { AXIS, BAR, firstBarFrom, TRACK, type LaneRow } from './layout'
 import { formatOffset, type Gap, type TimeScale } from './timeScale'
-import { formatElapsed, barName, escapeInvisible } from './labels'
+import { formatLongDuration } from '../../lib/format/clock'
+import { barName, escapeInvisible } from './labels'
 import { drawHatching } from '../../lib/ui/hatching'
 import { timelineText } from './text'
 
@@ -92,7 +93,7 @@ function drawAxis(pen: Pen, p: Scene): void {
   const busy: [number, number][] = []
   for (const b of p.scale.gaps) {
     const [from, to] = [p.scale.x(b.from) - p.left, p.scale.x(b.to) - p.left]
-    const label = formatElapsed(b.to - b.from)
+    const label = formatLongDuration(b.to - b.from)
       .split(' ')
       .slice(0, 2)
       .join(' ')
@@ -368,7 +369,7 @@ function drawLabelInside(pen: Pen, p: Scene, bar: Bar, box: Box & { ink: string;
 
 function drawWaitLabel(pen: Pen, p: Scene, bar: Bar, box: Box & { ink: string; fill: string }): void {
   setFont(pen, `550 12px ${p.font}`)
-  const time = formatElapsed(unionDuration([bar], p.now))
+  const time = formatLongDuration(unionDuration([bar], p.now))
   const about = bar.tool ? [timelineText.toolWaited(escapeInvisible(bar.tool), time)] : []
   const text = [...about, timelineText.waited(time), time].find((t) => textWidth(pen, t) + 18 <= box.w)
   if (!text) return

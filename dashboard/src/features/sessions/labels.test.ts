@@ -1,3 +1,4 @@
+import { formatLongDuration } from '../../lib/format/clock'
 import { describe, expect, it } from 'vitest'
 import type { Session as SessionSummary } from '../../lib/api/schema'
 import { aRequest, anEvent } from '../../testing/factories'
@@ -5,7 +6,6 @@ import { Session } from './timeline'
 import { mergeSessions } from './mergeSessions'
 import {
   formatDollars,
-  formatElapsed,
   escapeInvisible,
   sessionState,
   shortDir,
@@ -23,7 +23,7 @@ it.each([
   [3_600_000, '1 h'],
   [12_000_000, '3 h 20 min'],
   [183_600_000, '2 d 3 h'],
-])('formatElapsed(%i) is %s', (ms, text) => expect(formatElapsed(ms)).toBe(text))
+])('formatLongDuration(%i) is %s', (ms, text) => expect(formatLongDuration(ms)).toBe(text))
 
 it.each([
   [0.004, '< $0.01'],
@@ -90,7 +90,7 @@ describe('barDescription', () => {
     session.addEvent(aRequest(3, { question: 'Deploy?' }))
     expect(barDescription(session.bars[0]!, session, 0)).toMatch(/^Bash, make, done, 2\.5 s, /)
     expect(barDescription(session.bars[1]!, session, session.last + 4000)).toMatch(
-      /^Permission, Deploy\?, needs you, 4\.0 s, /,
+      /^Permission, Deploy\?, needs you, 4 s, /,
     )
     session.updateStatus(3, { status: 'responded', revision: 2, outcome: 'deny', respondedAt: session.last })
     expect(barStatus(session.bars[1]!, session)).toEqual({ label: 'Denied', tone: 'no' })

@@ -1,4 +1,4 @@
-import { formatDuration, timeOfDay } from '../../lib/format/clock'
+import { formatLongDuration, formatWait, timeOfDay } from '../../lib/format/clock'
 import { isPrompt } from '../../lib/stream/eventView'
 import { requestOutcome, type Tone } from '../../lib/format/outcome'
 import { kindNames } from '../../lib/format/text'
@@ -49,16 +49,6 @@ export function barName(bar: Bar): string {
   return type === 'UserPromptSubmit' && !isPrompt(bar.event) ? timelineText.backgroundTask : type
 }
 
-/** A duration with up to two units: "11 ms", "1.2 s", "14 s", "2 min 4 s", "3 h 20 min". */
-export function formatElapsed(ms: number): string {
-  if (ms < 59_500) return formatDuration(ms)
-  const s = Math.round(ms / 1000)
-  const [big, small, units] =
-    s < 3600 ? [60, 1, ['min', 's']] : s < 86_400 ? [3600, 60, ['h', 'min']] : [86_400, 3600, ['d', 'h']]
-  const rest = Math.floor((s % Number(big)) / Number(small))
-  return `${Math.floor(s / Number(big))} ${units[0]}` + (rest > 0 ? ` ${rest} ${units[1]}` : '')
-}
-
 /** How long a call waited for a person, in ms. */
 export const waitTime = (bar: Bar, now: number): number => unionDuration(bar.waits ?? [], now, bar.end ?? now)
 
@@ -66,9 +56,9 @@ export const waitTime = (bar: Bar, now: number): number => unionDuration(bar.wai
 export function barDescription(bar: Bar, session: Session, now: number): string {
   const status = barStatus(bar, session)?.label ?? (bar.kind === 'call' ? timelineText.done : '')
   const parts = [barName(bar), barLine(bar).slice(0, 120), status]
-  if (bar.kind !== 'mark') parts.push(formatElapsed(barDuration(bar, now)))
+  if (bar.kind !== 'mark') parts.push(formatLongDuration(barDuration(bar, now)))
   const waited = waitTime(bar, now)
-  if (waited > 0) parts.push(timelineText.waitedForPerson(formatElapsed(waited)))
+  if (waited > 0) parts.push(timelineText.waitedForPerson(formatWait(waited)))
   if (session.lanes.length > 1) parts.push(bar.lane.name)
   parts.push(timeOfDay(bar.start))
   return parts.filter((p) => p !== '').join(', ')

@@ -50,8 +50,12 @@ export interface AgentNode {
   failures: number
   asked: number
   pending: number
-  /** total time that resolved questions waited for a person */
+  /**
+   * waitedMs is the time in which at least one of its questions waited for a person, up to the last answer.
+   * The pending ones wait since waitingSince.
+   */
   waitedMs: number
+  waitingSince?: Millis
   /** requests to models */
   requests?: number
   /** its own, excluding subagents */
@@ -70,7 +74,7 @@ export interface AgentStat {
   asked: number
   /** at present */
   pending: number
-  /** total time that its questions waited for a person */
+  /** sum over its sessions of the time in which at least one question waited */
   waitedMs: number
   lastAt: Millis
   /** its latest session has ended */
@@ -1611,11 +1615,6 @@ export interface NowReport {
   needsYou: number
   /** sessions in state working */
   working: number
-  /**
-   * blockedMs is how long the questions that were resolved today, and the open ones, waited for a person.
-   * Times of questions that waited at the same time add up.
-   */
-  blockedMs: number
   /** reported today */
   costUsd: number
   /** by state, then the latest activity first; at most 200 */
@@ -2459,8 +2458,6 @@ export interface Session {
   agents: number
   asked: number
   pending: number
-  /** total time that resolved questions waited for a person */
-  waitedMs: number
   /**
    * humanWaitMs is the time between startedAt and lastAt in which at least one question waited for a
    * person. The rest is the time that the agent ran.

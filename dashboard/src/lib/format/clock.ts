@@ -85,7 +85,7 @@ export function formatDuration(ms: number): string {
 /** Formats a duration in its two largest units: "850 ms", "6.2 s", "4 min 12 s", "3 d 4 h". */
 export function formatLongDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`
+  if (ms < 59_500) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`
   const s = Math.round(ms / 1000)
   const pair = (big: number, unit: string, small: number, lesser: string) => {
     const rest = Math.floor((s % big) / small)
@@ -94,6 +94,10 @@ export function formatLongDuration(ms: number): string {
   if (s < 3600) return pair(60, 'min', 1, 's')
   return s < 86_400 ? pair(3600, 'h', 60, 'min') : pair(86_400, 'd', 3600, 'h')
 }
+
+/** Formats a wait or an age in whole seconds: "1 s", "4 min 12 s". */
+export const formatWait = (ms: number): string =>
+  formatLongDuration(Math.max(1000, Math.floor(ms / 1000) * 1000))
 
 /** Formats the time left: "4:48", "1:04:10", "2 d 3 h". Never negative, rounded up to seconds. */
 export function formatTimeLeft(ms: number): string {

@@ -145,9 +145,17 @@ describe('HubState inbox', () => {
         respondedAt: at + 2,
         delivery: { state: 'unreachable', attempts: 1 },
       }),
+      { type: 'event', data: aRequest(104) },
+      statusOf(104, {
+        status: 'responded',
+        source: 'rule',
+        revision: 2,
+        respondedAt: at + 3,
+        delivery: { state: 'unreachable', attempts: 1 },
+      }),
     )
     const { needs, undelivered, settled } = hub.lists()
-    expect([ids(needs), ids(undelivered), ids(settled)]).toEqual([[], [102], [103, 101]])
+    expect([ids(needs), ids(undelivered), ids(settled)]).toEqual([[], [102], [104, 103, 101]])
     say(
       statusOf(102, {
         status: 'responded',
@@ -157,7 +165,7 @@ describe('HubState inbox', () => {
       }),
     )
     expect(ids(hub.lists().undelivered)).toEqual([])
-    expect(ids(hub.lists().settled)).toEqual([103, 102, 101])
+    expect(ids(hub.lists().settled)).toEqual([104, 103, 102, 101])
   })
 
   it('ignores older revisions', async () => {

@@ -107,9 +107,10 @@ const failedStates: ReadonlySet<DeliveryState> = new Set([
 export const isUndelivered = (d: Delivery | undefined): boolean =>
   d !== undefined && failedStates.has(d.state)
 
-/** Whether the delivery failed and no one has marked it as handled. */
+/** Whether a person's answer was not delivered, and no one has marked it as handled. */
 export const hasDeliveryFailure = (r: Request): boolean =>
   r.status.status === 'responded' &&
+  ['human', 'quorum'].includes(r.status.source ?? 'human') &&
   isUndelivered(r.status.delivery) &&
   r.status.delivery?.handledAt === undefined
 

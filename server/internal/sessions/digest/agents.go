@@ -36,7 +36,9 @@ func (s *Session) updateAgent(f *EventFacts) *history.AgentNode {
 	n.Model = cmp.Or(f.Model, n.Model)
 	if f.HasQuestion {
 		n.Questions++
-		n.Pending++
+		if n.Pending++; n.Pending == 1 {
+			n.WaitingSince = schema.Millis(f.At)
+		}
 	}
 	if f.Kind == SessionEnd {
 		for i := range s.AgentTree {

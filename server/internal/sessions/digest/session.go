@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hookback/hookback/schema"
@@ -46,7 +47,7 @@ type HumanWait struct {
 	Sum history.Session `json:"sum"` // without Pending, which is computed from the questions
 
 	// PendingQuestions is the number of questions that wait for a person. WaitingSince is when
-	// it last rose from 0, in Unix ms.
+	// it last rose from 0 or fell, in Unix ms.
 	PendingQuestions int   `json:"waits,omitempty"`
 	WaitingSince     int64 `json:"since,omitempty"`
 }
@@ -332,29 +333,29 @@ func (s *Session) startWait(f *EventFacts) {
 	}
 }
 
-// endWait ends the wait of a question. Overlapping waits count once.
-func (s *Session) endWait(question *EventFacts, at int64) {
-	switch s.PendingQuestions {
-	case 0: // the question is older than this field
-		s.Sum.HumanWaitMS += max(0, at-question.At)
-	case 1:
-		s.PendingQuestions, s.Sum.HumanWaitMS = 0, s.Sum.HumanWaitMS+max(0, at-s.WaitingSince)
-	default:
-		s.PendingQuestions--
+// endWait ends the wait of a question. Overlapping waits count once. It returns the time since the last end of a
+// wait in which the session waited, in ms.
+func (s *Session) endWait(question *EventFacts, at int64) (blocked int64) {
+	if s.PendingQuestions == 0 { // the question is older than this field
+		s.WaitingSince = question.At
 	}
+	blocked = max(0, at-s.WaitingSince)
+	s.Sum.HumanWaitMS += blocked
+	s.PendingQuestions, s.WaitingSince = max(0, s.PendingQuestions-1), s.WaitingSince+blocked
 	for i := range s.OpenCalls {
 		c := &s.OpenCalls[i]
 		if n := slices.Index(c.Questions, question.ID); n >= 0 {
 			if c.Questions = slices.Delete(c.Questions, n, n+1); len(c.Questions) == 0 {
 				c.WaitedMS += max(0, at-c.AskedAt)
 			}
-			return
+			return blocked
 		}
 	}
 	if i := s.findCall(question); i >= 0 {
 		// The part of the wait before the call began is not part of the call.
 		s.OpenCalls[i].WaitedMS += max(0, at-max(question.At, s.OpenCalls[i].At))
 	}
+	return blocked
 }
 
 // HumanWaitMS returns how long the session waited for people until its last event, pending
@@ -412,14 +413,16 @@ func (s *Session) takeOutcome(f *EventFacts) *ExecutionOutcome {
 }
 
 // ResolveQuestion ends one of the session's questions. question holds the facts of its event, at
-// is when it ended, in Unix ms. It returns how long the question waited for a person, in ms.
-func (s *Session) ResolveQuestion(question *EventFacts, at int64) int64 {
-	waited := max(0, at-question.At)
-	s.Sum.WaitedMS += waited
+// is when it ended, in Unix ms. It returns how long the question waited for a person, and the part of
+// it in which no earlier end of a question had counted the session's wait, in ms.
+func (s *Session) ResolveQuestion(question *EventFacts, at int64) (waited, blocked int64) {
 	if i := s.nodeIndex(question.Agent); i >= 0 {
-		s.AgentTree[i].WaitedMS += waited
-		s.AgentTree[i].Pending = max(0, s.AgentTree[i].Pending-1)
+		n := &s.AgentTree[i]
+		from := cmp.Or(int64(n.WaitingSince), question.At)
+		n.WaitedMS += max(0, at-from)
+		if n.Pending, n.WaitingSince = max(0, n.Pending-1), schema.Millis(max(at, from)); n.Pending == 0 {
+			n.WaitingSince = 0
+		}
 	}
-	s.endWait(question, at)
-	return waited
+	return max(0, at-question.At), s.endWait(question, at)
 }

@@ -86,10 +86,11 @@ func TestToolDuration_ExcludesHumanWait(t *testing.T) {
 	r := &recorder{t: t}
 	r.addEvent(0, "PreToolUse", "Bash", `{"tool_use_id":"a"}`)
 	question := r.addQuestion(1, "Bash", `{}`, permissionQuestion)
-	require.EqualValues(t, 60_000, r.s.ResolveQuestion(question, 61_000))
+	waited, blocked := r.s.ResolveQuestion(question, 61_000)
+	require.Equal(t, []int64{60_000, 60_000}, []int64{waited, blocked})
 	r.addEvent(63, "PostToolUse", "Bash", `{"tool_use_id":"a"}`)
 	require.EqualValues(t, 3000, r.lastToolMS())
-	require.EqualValues(t, 60_000, r.s.Sum.WaitedMS)
+	require.EqualValues(t, 60_000, r.s.HumanWaitMS())
 
 	// The question may also be the event that starts the call.
 	r.ids++
@@ -107,7 +108,8 @@ func TestToolDuration_ExcludesHumanWait(t *testing.T) {
 	r.addEvent(209, "PostToolUse", "Edit", `{"tool_use_id":"c"}`)
 	require.EqualValues(t, 3000, r.lastToolMS(), "one second of the wait was during the call")
 
-	require.EqualValues(t, 0, r.s.ResolveQuestion(question, 1), "the wait is not negative if the clock went back")
+	waited, blocked = r.s.ResolveQuestion(question, 1)
+	require.Equal(t, []int64{0, 0}, []int64{waited, blocked}, "the wait is not negative if the clock went back")
 }
 
 func TestSession_CountsRepeatsOnce(t *testing.T) {
