@@ -3,6 +3,7 @@ import { expect, openAt, test, visit } from './fixtures.ts'
 
 const screens = [
   '/',
+  '/now',
   '/stream',
   '/sessions',
   '/overview',
