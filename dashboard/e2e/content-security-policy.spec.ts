@@ -82,5 +82,17 @@ test.describe('Content security policy', () => {
       await expectPlainText(page, path)
     }
     await expectNoFreeze()
+    // A page that starts with such events, as after a reload, reads them in another order.
+    for (const path of [
+      ...screens,
+      `/inbox/${asking[0]}`,
+      `/r/${asking[0]}`,
+      `/hitl/${asking[0]}/vote`,
+      '/nowhere',
+    ]) {
+      await page.goto(hub.url + path)
+      await expect(page.getByRole('heading', { level: 1 }).first()).toBeAttached()
+      await expectPlainText(page, `${path} after a reload`)
+    }
   })
 })
