@@ -222,6 +222,8 @@ func (cfg Config) check() error {
 	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" &&
 		(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("-public-url %s: must be the address of the dashboard, such as https://hub.example.com", cfg.PublicURL)
+	} else if strings.Trim(u.Path, "/") != "" {
+		return fmt.Errorf("-public-url %s: must have no path, because the hub needs a host name of its own, such as https://hub.example.com", cfg.PublicURL)
 	}
 	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), checkWitness(cfg.Witness), cfg.OTLP.check()); err != nil {
 		return err

@@ -159,6 +159,7 @@ func TestParseFlags_ErrorsNameFlag(t *testing.T) {
 		{"-allow-origin=*", "must be one origin"},
 		{"-allow-origin=localhost:5173", "must be one origin"},
 		{"-allow-origin=http://a/b", "must be one origin"},
+		{"-public-url=https://a.example/hookback", "must have no path"},
 		{"-allow-host=http://a", "must be a host name"},
 		{"-socket=hub.sock", "an absolute path"},
 		{"-local-users=no-such-account", "no such account"},

@@ -4,14 +4,7 @@ import type { Session as SessionSummary } from '../../lib/api/schema'
 import { aRequest, anEvent } from '../../testing/factories'
 import { Session } from './timeline'
 import { mergeSessions } from './mergeSessions'
-import {
-  formatDollars,
-  escapeInvisible,
-  sessionState,
-  shortDir,
-  barDescription,
-  barStatus,
-} from './labels'
+import { formatDollars, escapeInvisible, sessionState, shortDir, barDescription, barStatus } from './labels'
 
 it.each([
   [0, '0 ms'],

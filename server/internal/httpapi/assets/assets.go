@@ -72,8 +72,11 @@ func newAsset(root fs.FS, name string) *asset {
 		return content{etag: hex.EncodeToString(sum[:12]), plain: plain, brotli: brotli, gzip: gzip}
 	})}
 	f.mediaType = cmp.Or(f.mediaType, "application/octet-stream")
-	if "/"+name == apiFile {
+	switch "/" + name {
+	case apiFile:
 		f.csp = APIPolicy
+	case indexFile:
+		f.csp = middleware.PagePolicy(f.content().plain)
 	}
 	if strings.HasPrefix(name, "assets/") { // the name contains a content hash
 		f.cacheControl = "public, max-age=31536000, immutable"

@@ -1,6 +1,9 @@
 package middleware
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"regexp"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -14,6 +17,19 @@ var dashboardCSP = strings.Join([]string{
 	"connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
 	"frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types svelte-trusted-html hookback-worker",
 }, "; ")
+
+// PagePolicy returns the content security policy of a page of the dashboard, which allows its inline scripts by
+// their hashes.
+func PagePolicy(page []byte) string {
+	allowed := "script-src 'self'"
+	for _, script := range inlineScript.FindAllSubmatch(page, -1) {
+		sum := sha256.Sum256(script[1])
+		allowed += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return strings.Replace(dashboardCSP, "script-src 'self'", allowed, 1)
+}
+
+var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
 
 // securityHeaders are set on every response, as canonical names and values.
 var securityHeaders = [][2][]byte{
