@@ -50,7 +50,7 @@ test.describe('Request summaries', () => {
     })
     await page.goto(hub.url)
     const card = detail(page, first)
-    await expect(card).toContainText('0 start')
+    await expect(card.locator('.call-preview')).toContainText('0 start')
     await expect(row(page, ids[5] ?? 0)).toContainText('echo 5 start')
     const loaded = await Promise.all(
       sizes

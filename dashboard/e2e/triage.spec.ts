@@ -1,3 +1,4 @@
+import type { Locator } from '@playwright/test'
 import { accessibilityViolations } from './accessibility.ts'
 import { choose, detail, expect, openAt, openMore, row, test, visit, waitUntilLive } from './fixtures.ts'
 import { claimHub, invitePerson } from './people.ts'
@@ -114,7 +115,8 @@ test.describe('Triage', () => {
           return { direction, unicodeBidi, textAlign }
         })
     const plaintext = { unicodeBidi: 'plaintext', textAlign: 'start' }
-    expect(await style('h1')).toEqual({ direction: 'rtl', ...plaintext })
+    expect(await style('h1')).toEqual({ direction: 'ltr', ...plaintext })
+    expect(await style('[data-testid=agent-says] p')).toEqual({ direction: 'rtl', ...plaintext })
     expect(await style('[data-testid=your-prompt] .prose')).toEqual({ direction: 'rtl', ...plaintext })
     expect(await style('[data-testid=agent-says] .prose')).toEqual({ direction: 'ltr', ...plaintext })
     expect(await style('.call-preview code')).toMatchObject({ direction: 'ltr', unicodeBidi: 'isolate' })
@@ -308,7 +310,7 @@ test.describe('Triage', () => {
     [1024, 700, 56],
     [390, 780, 96],
   ] as const) {
-    test(`keeps the action bar at the same place for every kind at ${width} px`, async ({
+    test(`has the title at one height and the answers right below the content at ${width} px`, async ({
       page,
       hub,
       agent,
@@ -320,7 +322,7 @@ test.describe('Triage', () => {
       const ids: number[] = []
       for (const [, question] of kinds) ids.push((await agent.ask(outside, question)).id)
       await openAt(page, hub)
-      const places = new Set<string>()
+      const titles = new Set<number>()
       for (const [i, id] of ids.entries()) {
         await visit(page, `/inbox/${id}`)
         const card = detail(page, id)
@@ -328,40 +330,70 @@ test.describe('Triage', () => {
         await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(drawn)))
         const at = await card.evaluate((e) => {
           const box = (selector: string) => e.querySelector(selector)?.getBoundingClientRect()
-          const [bar, end, pane] = [box('.buttons'), box('.bar-end'), box('.pane')]
+          const [bar, end, pane, footer] = [box('.buttons'), box('.bar-end'), box('.pane'), box('footer')]
+          const [title, call] = [box('h1'), box('.call-preview')]
           const top = Math.min(bar?.top ?? Infinity, end?.top ?? Infinity)
           const buttons = [...e.querySelectorAll('.buttons > .btn')].map((b) => b.getBoundingClientRect())
-          const question = box('h1')
+          const last = e.querySelector('.content')?.lastElementChild?.getBoundingClientRect().bottom ?? 0
           return {
-            top,
-            bottom: end?.bottom,
+            title: title?.top ?? 0,
+            call: call && call.top - (title?.bottom ?? 0),
             height: Math.max(bar?.bottom ?? 0, end?.bottom ?? 0) - top,
             lines: new Set(buttons.map((b) => Math.round(b.top))).size,
             cut: [...e.querySelectorAll('.buttons > .btn')].filter((b) => b.scrollWidth > b.clientWidth + 1)
               .length,
             overlap: bar?.top === end?.top && buttons.some((b) => b.right > (end?.left ?? 0)),
-            // The gap between the end of a short content and the footer.
-            gap:
-              (pane?.bottom ?? 0) -
-              (e.querySelector('.content')?.lastElementChild?.getBoundingClientRect().bottom ?? 0),
-            question: question !== undefined,
+            gap: (footer?.top ?? 0) - Math.min(last, pane?.bottom ?? 0),
+            bottom: footer?.bottom ?? 0,
           }
         })
         const name = kinds[i]?.[0]
         if (process.env.SHOTS)
           await page.screenshot({ path: `${process.env.SHOTS}/bar-${width}-${name}.png` })
-        places.add(`${at.top} ${at.bottom}`)
+        titles.add(at.title)
+        if (at.call !== undefined)
+          expect.soft(at.call, `${name}: call below the title`).toBeLessThanOrEqual(16)
         expect.soft(at.height, `${name}: height`).toBe(tall)
         expect.soft(at.lines, `${name}: lines of buttons`).toBeLessThanOrEqual(1)
         expect.soft(at.cut, `${name}: cut labels`).toBe(0)
         expect.soft(at.overlap, `${name}: overlap`).toBe(false)
-        if (name === 'question') expect.soft(at.gap, `${name}: gap`).toBeLessThanOrEqual(32)
+        expect.soft(at.gap, `${name}: gap`).toBeLessThanOrEqual(16)
+        expect.soft(at.bottom, `${name}: in view`).toBeLessThanOrEqual(height)
       }
-      expect([...places]).toHaveLength(1)
+      expect([...titles]).toHaveLength(1)
     })
   }
 
-  test('keeps the action bar in its place while a form is open', async ({ page, hub, agent }) => {
+  test('keeps the answers of a long request in view, whole, also alone and with a freeze', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const { id } = await agent.ask(hub, bash('make\n'.repeat(200)))
+    const short = await agent.ask(hub, { ...bash('rm -rf ~'), timeout: 600 })
+    await hub.post('/api/freezes', { scope: 'session', source_app: 'other', session_id: 's' })
+    await page.setViewportSize({ width: 1360, height: 900 })
+    for (const path of [`/inbox/${id}`, `/r/${id}`, `/r/${short.id}`]) {
+      await openAt(page, hub, path)
+      await expect(page.getByTestId('freeze-bar')).toBeVisible()
+      const buttons = page.locator('.detail footer .btn:visible')
+      await expect(
+        buttons.filter({ hasText: path === `/r/${short.id}` ? 'Ask back…' : 'Deny…' }),
+      ).toBeVisible()
+      for (const button of await buttons.all()) {
+        await expect(button).toBeInViewport({ ratio: 1 })
+        expect(
+          await button.evaluate((b) => {
+            const [line, box] = [b.parentElement!.getBoundingClientRect(), b.getBoundingClientRect()]
+            return box.top >= line.top && box.bottom <= line.bottom
+          }),
+          `${path}: ${await button.innerText()}`,
+        ).toBe(true)
+      }
+    }
+  })
+
+  test('keeps the action bar as the last line while a form is open', async ({ page, hub, agent }) => {
     const { id } = await agent.ask(hub, { ...bash('make'), timeout: 3600 })
     await openAt(page, hub)
     for (const width of [1360, 390]) {
@@ -370,15 +402,15 @@ test.describe('Triage', () => {
       await choose(page, id)
       const bar = detail(page, id).getByTestId('action-bar')
       await expect(detail(page, id).getByTestId('more')).toBeVisible()
-      const bottom = async () => {
-        const box = await bar.boundingBox()
+      const bottom = async (of: Locator) => {
+        const box = await of.boundingBox()
         return Math.round(box!.y + box!.height)
       }
-      const before = await bottom()
       for (const key of ['d', 't', 'q', 'Shift+X']) {
         await page.keyboard.press(key)
         await expect(detail(page, id).getByRole('button', { name: /^Back/ })).toBeVisible()
-        expect(await bottom(), key).toBe(before)
+        expect(await bottom(bar), key).toBe(await bottom(detail(page, id).locator('footer')))
+        expect(await bottom(bar), key).toBeLessThanOrEqual(780)
         const back = await detail(page, id).getByRole('button', { name: /^Back/ }).boundingBox()
         const end = await bar.boundingBox()
         expect(back!.x + back!.width <= end!.x || back!.y + back!.height <= end!.y + 1, key).toBe(true)

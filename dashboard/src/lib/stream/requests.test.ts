@@ -1,6 +1,13 @@
 import { describe, expect, it, test } from 'vitest'
 import fc from 'fast-check'
-import { groupRequests, needsYou, requestTitle, toRequest, type Request } from './requests'
+import {
+  groupRequests,
+  needsYou,
+  questionBelowTitle,
+  requestTitle,
+  toRequest,
+  type Request,
+} from './requests'
 import { aRequest } from '../../testing/factories'
 import cases from '../../testing/needs-you-cases.json'
 import type { HumanInTheLoop, Status } from '../api/types'
@@ -95,4 +102,15 @@ test('requestTitle is the intent of the hub, or else the first line', () => {
   expect(requestTitle(asked(1, {}, { question: ' Deploy?\nNow' }))).toBe('Deploy?')
   const intent = { verb: 'Edit', object: 'list.go', change: '+4 −3' }
   expect(requestTitle(asked(1, { intent }))).toBe('Edit list.go +4 −3')
+})
+
+test('questionBelowTitle is what the agent asks beyond the title and the plan', () => {
+  const intent = { verb: 'Run', object: 'make all' }
+  const below = (question: string, status = {}, plan?: string) =>
+    questionBelowTitle(asked(1, status, { question }), plan)
+  expect(below('Deploy?\nNow\n')).toBe('Now')
+  expect(below('Run make all?', { intent })).toBe('')
+  expect(below('Is it safe to run make all?', { intent })).toBe('Is it safe to run make all?')
+  expect(below('Run make all?\n\nIt is safe.', { intent })).toBe('It is safe.')
+  expect(below('Start?\n\n1. Move…', { intent }, '1. Move it\n2. Test')).toBe('Start?')
 })

@@ -92,6 +92,18 @@ export function requestTitle({ status: { intent }, question }: Request): string 
   return [intent.verb, intent.object, intent.change].filter(Boolean).join(' ')
 }
 
+/**
+ * What the question says in addition to the title and the plan. "Run make?" is what a hook asks about a
+ * call, and says nothing more.
+ */
+export function questionBelowTitle({ status: { intent }, question }: Request, plan = ''): string {
+  const [first = '', ...lines] = question.question.trim().split('\n')
+  const more = lines.join('\n').trim()
+  const below = plan.trim().startsWith(more.replace(/…$/, '').trim()) ? '' : more
+  const repeats = !intent || first.replace(/\?$/, '').replace(/^\S+ /, '') === intent.object
+  return [repeats ? '' : first, below].filter(Boolean).join('\n\n')
+}
+
 /** Whether a decision needs press-and-hold. */
 export const isHighRisk = (r: Request): boolean => riskLevel(r) === 'high' || riskLevel(r) === 'critical'
 
