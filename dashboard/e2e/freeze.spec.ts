@@ -22,10 +22,12 @@ test.describe('Freeze', () => {
 
     await page.keyboard.press('Shift+F')
     const bar = page.getByTestId('freeze-bar')
-    await expect(bar).toContainText('froze all agents.')
+    await expect(bar).toContainText('All agents are frozen')
     await expect(approve).toBeDisabled()
     await expect(card.getByTestId('cannot-answer')).toContainText('Nothing can be approved')
 
+    await bar.getByRole('button', { name: 'Show' }).click()
+    await expect(bar).toContainText('froze all agents.')
     await hub.event('Stop')
     await page.clock.runFor(15_000)
     await expect(page.getByTestId('freeze-counts')).toHaveText('1 stopped')
@@ -42,7 +44,7 @@ test.describe('Freeze', () => {
     await watch(other)
     for (const path of ['/stream', '/overview', `/r/${id}`, '/settings/hub']) {
       await other.goto(hub.url + path)
-      await expect(other.getByTestId('freeze-bar')).toContainText('froze all agents.')
+      await expect(other.getByTestId('freeze-bar')).toContainText('All agents are frozen')
     }
 
     await skipGrace(page)
@@ -61,6 +63,8 @@ test.describe('Freeze', () => {
     await hub.post('/api/freezes', { scope: 'app', source_app: 'api', reason: 'Wrong branch' })
     await openAt(page, hub)
     const bar = page.getByTestId('freeze-bar')
+    await expect(bar).toContainText('All agents of api are frozen')
+    await bar.getByRole('button', { name: 'Show' }).click()
     await expect(bar).toContainText('froze the agents of api.')
     await expect(bar).toContainText('Reason: Wrong branch')
     await page.route('**/api/freezes/*', (route) =>
@@ -79,6 +83,37 @@ test.describe('Freeze', () => {
     await expect(bar.getByRole('alert').last()).toContainText('Sign in as an operator to resume agents.')
     await bar.getByRole('button', { name: 'Sign in' }).click()
     await expect(page.getByRole('dialog')).toBeVisible()
+  })
+
+  test('takes one line for several sessions, leaves out the ended ones, and resumes all', async ({
+    page,
+    hub,
+  }) => {
+    const app = 'disk-cleanup'
+    for (const session_id of ['one', 'two', 'three', 'over']) {
+      await hub.event('UserPromptSubmit', {}, { source_app: app, session_id })
+      await hub.post('/api/freezes', { scope: 'session', source_app: app, session_id, reason: 'Too much' })
+    }
+    await hub.event('SessionEnd', {}, { source_app: app, session_id: 'over' })
+    await openAt(page, hub)
+    const bar = page.getByTestId('freeze-bar')
+    await expect(bar).toContainText('3 sessions of disk-cleanup are frozen')
+    await expect(bar).not.toContainText('Too much')
+    for (const width of [1360, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      expect((await bar.boundingBox())!.height).toBeLessThanOrEqual(width > 600 ? 48 : 56)
+      expect(await horizontalOverflow(page)).toBe(0)
+      expect(await accessibilityViolations(page)).toEqual([])
+    }
+    await bar.getByRole('button', { name: 'Show' }).click()
+    await expect(bar.getByRole('listitem')).toHaveCount(3)
+    await expect(bar.getByRole('listitem').first()).toContainText('Too much')
+    await bar.getByRole('listitem').first().getByRole('button', { name: 'Resume' }).click()
+    await expect(bar).toContainText('2 sessions of disk-cleanup are frozen')
+    await bar.getByRole('button', { name: 'Resume all' }).click()
+    await expect(bar).toHaveCount(0)
+    const { freezes } = (await (await fetch(`${hub.url}/api/freezes`)).json()) as { freezes: unknown[] }
+    expect(freezes).toEqual([])
   })
 })
 

@@ -58,6 +58,8 @@ test.describe('Safety', () => {
 
     await fail(hub, 1, 3)
     const bar = page.getByTestId('freeze-bar')
+    await expect(bar).toContainText('1 session of api is frozen')
+    await bar.getByRole('button', { name: 'Show' }).click()
     await expect(bar).toContainText('Hookback froze one session of api.')
     await expect(bar).toContainText('Bash failed 3 times in a row with the same arguments and error.')
     await expect(section(page).getByTestId('safety-freezes')).toContainText('still frozen')
@@ -66,11 +68,13 @@ test.describe('Safety', () => {
     await expect(section(page).getByTestId('safety-freezes')).toContainText('resumed by mara')
 
     await hub.event('ApiRequest', { model: 'opus', cost_usd: 12.4 }, claude)
+    await bar.getByRole('button', { name: 'Show' }).click()
     await expect(bar).toContainText('Spent $12.40 of $10 in one hour.')
     await bar.getByRole('button', { name: 'Resume' }).click()
     await expect(bar).toHaveCount(0)
     await hub.event('ApiRequest', { model: 'opus', cost_usd: 0.5 }, claude)
     await hub.event('ApiRequest', { model: 'opus', cost_usd: 9.75 }, claude)
+    await bar.getByRole('button', { name: 'Show' }).click()
     await expect(bar, 'later spending counts alone').toContainText('Spent $10.25 of $10 in one hour.')
     await expect(section(page).getByTestId('safety-freezes').getByRole('listitem')).toHaveCount(3)
     await page.emulateMedia({ colorScheme: 'dark' })

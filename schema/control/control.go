@@ -181,9 +181,10 @@ func (f *Freeze) Notice() *FreezeNotice {
 type FreezeList struct {
 	Freezes      []Freeze `json:"freezes"` // the oldest first
 	Stopped      int      `json:"stopped"`
-	Finishing    int      `json:"finishing"`    // a call that had begun still runs
-	Uncontrolled int      `json:"uncontrolled"` // no hook that can stop the agent: observe mode, or an older hook
-	Unchecked    int      `json:"unchecked"`    // calls, not sessions, that ran because their hook could not reach the hub
+	Finishing    int      `json:"finishing"`       // a call that had begun still runs
+	Uncontrolled int      `json:"uncontrolled"`    // no hook that can stop the agent: observe mode, or an older hook
+	Unchecked    int      `json:"unchecked"`       // calls, not sessions, that ran because their hook could not reach the hub
+	Ended        []int64  `json:"ended,omitempty"` // the freezes of a session that has ended
 }
 
 // MessageState is the progress of a message to a session.

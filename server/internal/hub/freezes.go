@@ -150,10 +150,21 @@ func (h *Hub) Freezes(ctx context.Context) (control.FreezeList, error) {
 			} `json:"sum"`
 			Open []json.RawMessage `json:"open"`
 		}
-		if json.Unmarshal(raw, &s) != nil || s.Sum.Ended || len(s.Open) == 0 || s.Sum.LastAt < h.nowMillis()-openCallLimit {
+		if json.Unmarshal(raw, &s) != nil {
 			continue
 		}
 		key := store.SessionKey{App: s.Sum.App, Session: s.Sum.Session}
+		if s.Sum.Ended {
+			for _, f := range list.Freezes {
+				if f.Scope == control.FreezeSession && f.Stops(key.App, key.Session) {
+					list.Ended = append(list.Ended, f.ID)
+				}
+			}
+			continue
+		}
+		if len(s.Open) == 0 || s.Sum.LastAt < h.nowMillis()-openCallLimit {
+			continue
+		}
 		if !known[key] && h.Store.FreezeOf(key.App, key.Session) != nil {
 			list.Finishing++
 		}

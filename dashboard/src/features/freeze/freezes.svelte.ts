@@ -1,6 +1,6 @@
 import { ApiError } from '../../lib/api/api'
 import * as api from '../../lib/api/inboxApi'
-import type { FreezeList } from '../../lib/api/schema'
+import type { Freeze, FreezeList } from '../../lib/api/schema'
 import type { Problem } from '../../lib/api/types'
 import { hub } from '../../lib/stream/liveState.svelte'
 import { freezeBarText } from './text'
@@ -77,4 +77,17 @@ export function countsText({ stopped, finishing, uncontrolled, unchecked }: Coun
     unchecked > 0 && counts.unchecked(unchecked),
   ]
   return parts.filter(Boolean).join(' · ') || counts.none
+}
+
+/** What is frozen, as one sentence. */
+export function frozenText(active: readonly Freeze[]): string {
+  const { frozen } = freezeBarText
+  if (active.some((f) => f.scope === 'all')) return frozen.all
+  const apps = [...new Set(active.map((f) => f.source_app ?? ''))]
+  const subjects = apps.map((app) => {
+    const own = active.filter((f) => f.source_app === app)
+    return own.some((f) => f.scope === 'app') ? frozen.app(app) : frozen.sessions(own.length, app)
+  })
+  const isOne = active.length === 1 && active[0]?.scope === 'session'
+  return frozen.sentence(subjects.join(', '), isOne)
 }

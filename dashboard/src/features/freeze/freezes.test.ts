@@ -4,7 +4,7 @@ import type { Freeze } from '../../lib/api/schema'
 import { freezeSentence } from '../../lib/format/freezeSentence'
 import { freezeOf } from '../../lib/stream/freezes'
 import { hub } from '../../lib/stream/liveState.svelte'
-import { countsText, freezes } from './freezes.svelte'
+import { countsText, freezes, frozenText } from './freezes.svelte'
 
 const all: Freeze = { id: 1, scope: 'all', by: 'Ada', created_at: 1 }
 const app: Freeze = { id: 2, scope: 'app', source_app: 'api', by: 'Bo', created_at: 2 }
@@ -86,5 +86,15 @@ it('countsText leaves out what is zero', () => {
   expect(countsText({ stopped: 0, finishing: 2, uncontrolled: 0, unchecked: 0 })).toBe('2 finishing a call')
   expect(countsText({ stopped: 0, finishing: 0, uncontrolled: 0, unchecked: 0 })).toBe(
     'No agent has tried a call since.',
+  )
+})
+
+it('frozenText names what is frozen', () => {
+  expect(frozenText([session, all])).toBe('All agents are frozen')
+  expect(frozenText([app])).toBe('All agents of api are frozen')
+  expect(frozenText([session])).toBe('1 session of api is frozen')
+  expect(frozenText([session, { ...session, id: 4, session_id: 's2' }])).toBe('2 sessions of api are frozen')
+  expect(frozenText([app, session, { ...session, id: 5, source_app: 'web' }])).toBe(
+    'All agents of api, 1 session of web are frozen',
   )
 })

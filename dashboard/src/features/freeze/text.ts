@@ -4,13 +4,23 @@ export const freezeBarText = {
   ago: (ago: string) => `· ${ago}`,
   reason: '· Reason: ',
   session: 'Show the session',
+  show: 'Show',
+  hide: 'Hide',
   resume: 'Resume',
+  resumeAll: 'Resume all',
   resumeOf: (sentence: string) => `Resume. ${sentence}`,
   signIn: 'Sign in',
   notFrozen: 'Agents were not frozen.',
   notResumed: 'Not resumed.',
   signInToResume: 'Sign in as an operator to resume agents.',
   dismiss: 'Dismiss',
+  frozen: {
+    all: 'All agents are frozen',
+    app: (name: string) => `all agents of ${name}`,
+    sessions: (n: number, app: string) => `${n} ${n === 1 ? 'session' : 'sessions'} of ${app}`,
+    sentence: (subjects: string, isOne: boolean) =>
+      `${subjects[0]?.toUpperCase() ?? ''}${subjects.slice(1)} ${isOne ? 'is' : 'are'} frozen`,
+  },
   counts: {
     stopped: (n: number) => `${n} stopped`,
     finishing: (n: number) => `${n} finishing a call`,

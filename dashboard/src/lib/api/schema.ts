@@ -953,6 +953,8 @@ export interface FreezeList {
   uncontrolled: number
   /** calls, not sessions, that ran because their hook could not reach the hub */
   unchecked: number
+  /** the freezes of a session that has ended */
+  ended?: number[]
 }
 
 /**
