@@ -84,8 +84,8 @@ const screens = (ids: number[]) => [
   `/sessions/api/s1#${ids[0]}`,
   '/overview',
   ...['rules', 'replay', 'automatic'].map((tab) => `/policy/${tab}`),
-  ...['people', 'coverage', 'notifications', 'tokens', 'audit'].map((tab) => `/team/${tab}`),
-  ...['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'].map((tab) => `/settings/${tab}`),
+  ...['people', 'tokens', 'coverage', 'audit'].map((tab) => `/team/${tab}`),
+  ...['agents', 'preferences', 'hub'].map((tab) => `/settings/${tab}`),
   '/?tab=decided',
   '/?tab=expired&find=none',
   '/?group=session',
@@ -279,9 +279,8 @@ test.describe('Accessibility', () => {
       `/stream?event=${ids[0]}`,
       '/sessions/api/s1',
       '/overview',
-      '/team/notifications',
       '/settings/agents',
-      '/settings/keyboard',
+      '/settings/preferences',
       '/settings/hub',
     ]) {
       await visit(page, path)

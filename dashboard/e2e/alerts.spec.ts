@@ -6,7 +6,7 @@ test.describe('Alerts', () => {
   test('are added by an admin, shown below the inbox, and close by themselves', async ({ page, hub }) => {
     await openAt(page, hub)
     await claimHub(page, hub, 'ada')
-    await openAt(page, hub, '/team/notifications')
+    await openAt(page, hub, '/settings/hub')
     await page.getByRole('button', { name: 'Add an alert' }).click()
     const form = page.getByTestId('alert-form')
     await form.getByLabel('Alert when').selectOption({ label: 'many calls fail' })
@@ -36,7 +36,7 @@ test.describe('Alerts', () => {
     await expect(alerts).toBeVisible()
     for (const command of ['ls', 'pwd']) await hub.post('/events', end(command, false))
     await expect(alerts).toHaveCount(0)
-    await openAt(page, hub, '/team/notifications')
+    await openAt(page, hub, '/settings/hub')
     await page.getByRole('button', { name: /^Remove the alert/ }).click()
     await expect(page.getByText('No alert rules yet.')).toBeVisible()
   })

@@ -223,7 +223,7 @@ test.describe('App shell', () => {
   })
 
   test('applies settings to every tab and keeps them', async ({ page, hub, context, watch }) => {
-    await openAt(page, hub, '/settings/appearance')
+    await openAt(page, hub, '/settings/preferences')
     const other = await context.newPage()
     await watch(other)
     await openAt(other, hub, '/')
@@ -231,7 +231,6 @@ test.describe('App shell', () => {
     await expect(other.locator('html')).toHaveAttribute('data-theme', 'dark')
     await page.getByText('UTC', { exact: true }).click()
     await expect(page.getByText(/Now: .* UTC\./)).toBeVisible()
-    await visit(page, '/settings/browser')
     await page.getByRole('button', { name: 'Reset to defaults' }).click()
     await page.getByRole('button', { name: 'Confirm reset' }).click()
     await expect(other.locator('html')).toHaveAttribute('data-theme', 'system')

@@ -13,9 +13,10 @@ test.describe('Chat', () => {
     try {
       await claimHub(page, hub)
       await callApi(page, 'POST', '/api/channels', { name: 'phones', url: telegram.channel }) // the form has Telegram's own address
-      await openAt(page, hub, '/team/notifications')
+      await openAt(page, hub, '/settings/hub')
       await expect(page.locator('[data-channel="phones"]')).toContainText('@hookback_test_bot')
 
+      await openAt(page, hub, '/settings/preferences')
       await page.getByRole('button', { name: 'Link a chat account' }).click()
       const code = await page.getByText(/^\/start \S+$/).innerText()
       telegram.say(code)
@@ -33,7 +34,7 @@ test.describe('Chat', () => {
       await openAt(page, hub, `/inbox/${asked.id}`)
       await expect(detail(page, asked.id)).toContainText('via Telegram')
 
-      await openAt(page, hub, '/team/notifications')
+      await openAt(page, hub, '/settings/preferences')
       await page.getByRole('button', { name: /^Remove\s*: @mara_t/ }).click()
       await page.getByRole('button', { name: /^Confirm remove/ }).click()
       await expect(page.getByRole('button', { name: /^Remove\s*: @mara_t/ })).toHaveCount(0)

@@ -12,14 +12,10 @@ const screens = [
   '/policy/automatic',
   '/team/people',
   '/team/coverage',
-  '/team/notifications',
   '/team/tokens',
   '/team/audit',
   '/settings/agents',
-  '/settings/appearance',
-  '/settings/approvals',
-  '/settings/keyboard',
-  '/settings/browser',
+  '/settings/preferences',
   '/settings/hub',
 ]
 

@@ -26,7 +26,7 @@ test.describe('Notifications', () => {
     let status = 200
     const { server, url, got } = await receiver(() => status)
     await claimHub(page, hub)
-    await openAt(page, hub, '/team/notifications')
+    await openAt(page, hub, '/settings/hub')
     await page.getByRole('button', { name: 'Add channel' }).click()
     await page.getByLabel('Kind').selectOption('webhook')
     await page.getByRole('textbox', { name: 'Name' }).fill('on-call')
@@ -70,7 +70,7 @@ test.describe('Notifications', () => {
 
   test("follow each person's preferences, which the hub keeps", async ({ page, hub }) => {
     await claimHub(page, hub)
-    await openAt(page, hub, '/team/notifications')
+    await openAt(page, hub, '/settings/preferences')
     await page.getByLabel(/At most one message/).fill('15')
     await page.getByLabel('Quiet hours').check()
     await page.getByLabel('from').fill('21:30')
@@ -91,7 +91,7 @@ test.describe('Notifications', () => {
     await page.addInitScript(() =>
       Object.defineProperty(Notification, 'permission', { get: () => 'denied', configurable: true }),
     )
-    await openAt(page, hub, '/team/notifications')
+    await openAt(page, hub, '/settings/preferences')
     await expect(page.getByTestId('push-denied')).toContainText('This browser blocks notifications')
     await expect(page.getByRole('button', { name: 'Enable push' })).toHaveCount(0)
   })

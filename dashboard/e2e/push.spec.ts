@@ -9,7 +9,7 @@ test.describe('App shell', () => {
     hub,
     context,
   }) => {
-    await openAt(page, hub, '/settings/browser')
+    await openAt(page, hub, '/settings/preferences')
     await context.grantPermissions(['notifications'], { origin: hub.url })
     await page.reload()
     await waitUntilLive(page)

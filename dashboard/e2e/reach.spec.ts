@@ -131,7 +131,7 @@ test.describe('Reach', () => {
     })
 
     await paired.getByRole('link', { name: 'Turn on notifications' }).tap()
-    await expect(phone.getByRole('heading', { name: 'This browser' })).toBeInViewport()
+    await expect(phone.getByRole('heading', { name: 'Push to this browser' })).toBeInViewport()
 
     const signIns = await callApi(page, 'GET', '/api/sign-ins')
     const late = await onPhone(browser, address, url)

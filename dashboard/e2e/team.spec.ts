@@ -4,15 +4,11 @@ import { claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts
 
 const tabs = {
   '/team/people': 'People',
-  '/team/coverage': 'Coverage',
-  '/team/notifications': 'Notifications',
   '/team/tokens': 'Tokens',
+  '/team/coverage': 'Coverage',
   '/team/audit': 'Audit log',
   '/settings/agents': 'Connect your agents',
-  '/settings/appearance': 'Appearance',
-  '/settings/approvals': 'Approvals',
-  '/settings/keyboard': 'Keyboard shortcuts',
-  '/settings/browser': 'Browser',
+  '/settings/preferences': 'Preferences',
   '/settings/hub': 'Hub',
 }
 
@@ -22,7 +18,12 @@ test.describe('Team', () => {
       ['/setup', '/settings/agents', 'Connect your agents'],
       ['/settings', '/settings/agents', 'Connect your agents'],
       ['/settings/people', '/team/people', 'People'],
-      ['/settings/notifications#this-browser', '/team/notifications#this-browser', 'Notifications'],
+      ['/settings/notifications#this-browser', '/settings/preferences#this-browser', 'Preferences'],
+      ['/team/notifications', '/settings/hub', 'Hub'],
+      ['/settings/appearance', '/settings/preferences', 'Preferences'],
+      ['/settings/approvals', '/settings/preferences', 'Preferences'],
+      ['/settings/keyboard', '/settings/preferences', 'Preferences'],
+      ['/settings/browser', '/settings/preferences', 'Preferences'],
       ['/settings/record', '/team/audit', 'Audit log'],
       ['/settings#hub', '/settings/hub#hub', 'Hub'],
       ['/team', '/team/people', 'People'],
@@ -46,7 +47,7 @@ test.describe('Team', () => {
     await expect(page).toHaveURL(hub.url + '/team/people')
     const rail = page.getByRole('navigation', { name: 'Main' })
     await expect(rail.getByRole('link', { name: 'Team' })).toHaveAttribute('aria-current', 'page')
-    const audit = page.getByRole('navigation', { name: 'Team' }).getByRole('link', { name: 'Audit log' })
+    const audit = page.getByRole('navigation', { name: 'Team' }).getByRole('link', { name: 'Audit' })
     await audit.focus()
     await page.keyboard.press('Enter')
     await expect(page.getByRole('heading', { level: 1, name: 'Audit log' })).toBeVisible()
@@ -134,7 +135,7 @@ test.describe('Team', () => {
     await expect(page.getByTestId('palette')).toHaveCount(0)
     await find('quiet hours')
     await page.keyboard.press('Enter')
-    await expect(page).toHaveURL(`${hub.url}/team/notifications`)
+    await expect(page).toHaveURL(`${hub.url}/settings/preferences`)
   })
 
   test('inviting a person takes three steps', async ({ page, hub, context }) => {

@@ -142,7 +142,7 @@ test.describe('Triage', () => {
     ] as const
     for (const [path] of screens) await visit(page, path) // loads the code of each screen
     for (const [path, shows] of screens) {
-      await visit(page, '/settings/appearance')
+      await visit(page, '/settings/preferences')
       await hub.stop()
       await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
       await page.evaluate((to) => {

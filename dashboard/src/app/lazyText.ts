@@ -5,10 +5,9 @@ export const lazyAppText = {
   tabs: {
     team: {
       people: 'People',
-      coverage: 'Coverage',
-      notifications: 'Notifications',
       tokens: 'Tokens',
-      audit: 'Audit log',
+      coverage: 'Coverage',
+      audit: 'Audit',
     } satisfies Record<TeamTab, string>,
     policy: {
       rules: 'Rules',
@@ -17,10 +16,7 @@ export const lazyAppText = {
     } satisfies Record<PolicyTab, string>,
     settings: {
       agents: 'Agents',
-      appearance: 'Appearance',
-      approvals: 'Approvals',
-      keyboard: 'Keyboard',
-      browser: 'Browser',
+      preferences: 'Preferences',
       hub: 'Hub',
     } satisfies Record<SettingsTab, string>,
   },
@@ -53,7 +49,7 @@ export const lazyAppText = {
     synonyms: {
       invite: 'add user member colleague',
       newToken: 'new API key secret',
-      newChannel: 'Telegram Slack ntfy e-mail webhook quiet hours do not disturb',
+      newChannel: 'Telegram Slack ntfy e-mail webhook',
       newAlert: 'alerts stuck agent failures loop spend limit budget',
       newRule: 'allow deny always',
       pairPhone: 'mobile device QR code',
@@ -66,25 +62,22 @@ export const lazyAppText = {
     /** The settings of each tab, with other words for them. */
     settings: {
       agents: {},
-      appearance: {
+      preferences: {
         Theme: 'colors mode',
         'Order of the inbox': 'sort urgency arrival',
         Times: 'relative UTC time zone clock',
-      },
-      approvals: {
         'Confirm risky requests': 'press and hold twice',
         'Time to undo an approval': 'delay take back',
-      },
-      keyboard: {
         'Single-key shortcuts': 'turn off disable keys hotkeys keyboard',
-      },
-      browser: {
-        'Desktop notifications': 'alerts',
-        'Sound of alerts': 'beep',
+        'Desktop notifications': 'alerts sound beep',
+        'Push to this browser': 'Web Push phone',
+        'Quiet hours': 'do not disturb cooldown e-mail',
+        'Chat accounts': 'link messenger',
         'Reset to defaults': 'clear preferences',
       },
       hub: {
         'Public address': 'URL HTTPS Tailscale reach links',
+        'Notification channels': 'messages',
         'Defaults of requests': 'timeout deadline recipients approvals quorum two people',
         'Automatic freezes': 'safety limits spending budget cost failures',
         'Version and key id': 'about database fingerprint doctor',

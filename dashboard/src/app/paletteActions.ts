@@ -25,8 +25,8 @@ export function teamActions(): PaletteItem[] {
   return [
     openAction(copy.invite, '/team/people?invite=1', copy.synonyms.invite),
     openAction(copy.newToken, '/team/tokens', copy.synonyms.newToken),
-    openAction(copy.newChannel, '/team/notifications', copy.synonyms.newChannel),
-    openAction(copy.newAlert, '/team/notifications', copy.synonyms.newAlert),
+    openAction(copy.newChannel, '/settings/hub', copy.synonyms.newChannel),
+    openAction(copy.newAlert, '/settings/hub', copy.synonyms.newAlert),
     openAction(copy.newRule, '/policy/rules?new=1', copy.synonyms.newRule),
     openAction(copy.pairPhone, '/settings/hub', copy.synonyms.pairPhone),
     openAction(copy.addPasskey, '/team/people', copy.synonyms.addPasskey),

@@ -14,7 +14,7 @@ export type Place =
 export type Screen = Place['screen']
 
 /** The tabs of Team, as in /team/people. */
-export const teamTabs = ['people', 'coverage', 'notifications', 'tokens', 'audit'] as const
+export const teamTabs = ['people', 'tokens', 'coverage', 'audit'] as const
 export type TeamTab = (typeof teamTabs)[number]
 
 /** The tabs of Policy, as in /policy/rules. */
@@ -22,7 +22,7 @@ export const policyTabs = ['rules', 'replay', 'automatic'] as const
 export type PolicyTab = (typeof policyTabs)[number]
 
 /** The tabs of Settings, as in /settings/agents. */
-export const settingsTabs = ['agents', 'appearance', 'approvals', 'keyboard', 'browser', 'hub'] as const
+export const settingsTabs = ['agents', 'preferences', 'hub'] as const
 export type SettingsTab = (typeof settingsTabs)[number]
 
 const fixedPaths: Record<string, Place> = {
@@ -44,9 +44,17 @@ const redirects: Record<string, string> = {
   '/rules': '/policy/rules',
   '/team': '/team/people',
   '/settings': '/settings/agents',
+  '/settings#hub': '/settings/hub', // opened by hookback pair
   '/setup': '/settings/agents',
   '/settings/people': '/team/people',
-  '/settings/notifications': '/team/notifications',
+  '/settings/notifications': '/settings/hub',
+  '/settings/notifications#this-browser': '/settings/preferences',
+  '/team/notifications': '/settings/hub',
+  '/team/notifications#this-browser': '/settings/preferences',
+  '/settings/appearance': '/settings/preferences',
+  '/settings/approvals': '/settings/preferences',
+  '/settings/keyboard': '/settings/preferences',
+  '/settings/browser': '/settings/preferences',
   '/settings/record': '/team/audit',
 }
 
@@ -55,8 +63,7 @@ const withoutSlash = (path: string) => path.replace(/([^/])\/$/, '$1')
 /** The URL to show for a URL, with its query and fragment. */
 export function redirect(url: URL): URL {
   const path = withoutSlash(url.pathname)
-  // hookback pair opens /settings?address=…#hub.
-  const to = path === '/settings' && url.hash === '#hub' ? '/settings/hub' : redirects[path]
+  const to = redirects[path + url.hash] ?? redirects[path]
   const shown = new URL(url)
   if (to) shown.pathname = to
   return shown

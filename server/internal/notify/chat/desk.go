@@ -141,7 +141,7 @@ func (d *Desk) Link(ctx context.Context, text, account, name string) (shown stri
 	person := made.Person
 	since, exists := d.Accounts.CreatedAt(person)
 	if !ok || !exists || made.MadeAt.Before(since) {
-		return "This code is not valid. Codes work once, for ten minutes. Get a new one in the dashboard, under Notifications.", nil
+		return "This code is not valid. Codes work once, for ten minutes. Get a new one in the dashboard, under Settings, Preferences.", nil
 	}
 	if err := d.Store.LinkChatAccount(ctx, store.ChatAccount{Kind: d.via, Account: account, Label: Label(name), Person: person}); err != nil {
 		return "", err

@@ -251,7 +251,7 @@ func (b *bot) message(ctx context.Context, payload []byte) (place, account, text
 	}
 	code := strings.TrimSpace(e.Text)
 	if len(code) < minCodeChars || strings.ContainsAny(code, " \n") {
-		return e.Channel, e.User, "This bot belongs to a Hookback hub. To link this account, open Notifications in the dashboard, choose Link a chat account, and send its code here.", nil
+		return e.Channel, e.User, "This bot belongs to a Hookback hub. To link this account, open Settings, Preferences in the dashboard, choose Link a chat account, and send its code here.", nil
 	}
 	text, err = b.Link(ctx, code, team+":"+e.User, e.User)
 	return e.Channel, e.User, text, err

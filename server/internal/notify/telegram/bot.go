@@ -158,7 +158,7 @@ func (b *bot) link(ctx context.Context, m *chatMessage) (reply string, err error
 		return "", nil
 	}
 	if text == "" {
-		return "This bot belongs to a Hookback hub. To link this account, open Notifications in the dashboard and choose Link Telegram.", nil
+		return "This bot belongs to a Hookback hub. To link this account, open Settings, Preferences in the dashboard and choose Link a chat account.", nil
 	}
 	name := m.From.FirstName
 	if m.From.Username != "" {

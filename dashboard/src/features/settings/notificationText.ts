@@ -2,14 +2,6 @@ import type { Channel } from '../../lib/api/schema'
 
 /** User-visible strings of the notification settings. */
 export const text = {
-  title: 'Notifications',
-  intro: 'Notify people who don’t have Hookback open. Browser alerts are under',
-  settings: 'Settings',
-  channels: 'Channels',
-  myPreferences: 'My preferences',
-  alerts: 'Alerts',
-  chatAccounts: 'Answer in Telegram or Slack',
-  thisBrowser: 'This browser',
   loading: 'Loading …',
   from: 'from',
   to: 'to',

@@ -1,5 +1,5 @@
 import { encode } from '../../lib/format/uri'
-import { kindText } from './text'
+import { kindText } from './notificationText'
 
 /** An input of the form that adds a channel. */
 export interface Field {

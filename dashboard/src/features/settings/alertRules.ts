@@ -1,5 +1,5 @@
 import type { AlertRule } from '../../lib/api/schema'
-import { alertText as text } from './text'
+import { alertText as text } from './notificationText'
 
 /** The members that the form offers for each kind, with the hub's defaults. */
 export const kindDefaults: Record<AlertRule['kind'], Omit<AlertRule, 'id' | 'kind'>> = {
