@@ -1,1 +1,0 @@
-import"./disclose-version-xihTtKlq.js";import{n as e,r as t}from"./client-BEHkXw87.js";import{t as n}from"./Icon-0evRX419.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=e(a,r),s={name:`ban`,size:24,node:[[`circle`,{cx:`12`,cy:`12`,r:`10`}],[`path`,{d:`M4.929 4.929 19.07 19.071`}]]};n(i,t(()=>o,{get icon(){return s}}))}export{i as t};

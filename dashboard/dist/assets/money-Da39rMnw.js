@@ -1,1 +1,0 @@
-function e(e){return e>0&&e<.01?`< $0.01`:`$`+e.toLocaleString(`en`,{minimumFractionDigits:2,maximumFractionDigits:2})}export{e as t};

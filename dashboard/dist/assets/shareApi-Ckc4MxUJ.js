@@ -1,1 +1,0 @@
-import{C as e,O as t,i as n}from"./api-E1G_4azE.js";var r=(e,t)=>n(`/api/shares?${new URLSearchParams({source_app:e,session_id:t})}`),i=()=>n(`/api/shares`),a=t=>e(`/api/shares`,t),o=e=>t(`/api/shares/${e}`),s=()=>n(`/api/shared`);export{r as a,i,o as n,s as r,a as t};

@@ -1,1 +1,0 @@
-var e=e=>encodeURIComponent(e.toWellFormed());export{e as t};

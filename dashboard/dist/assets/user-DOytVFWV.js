@@ -1,1 +1,0 @@
-import"./disclose-version-xihTtKlq.js";import{n as e,r as t}from"./client-BEHkXw87.js";import{t as n}from"./Icon-0evRX419.js";var r=new Set([`$$slots`,`$$events`,`$$legacy`]);function i(i,a){let o=e(a,r),s={name:`user`,size:24,node:[[`path`,{d:`M19 21v-2a4 4 0 0 0-4-4H9a4 4 0 0 0-4 4v2`}],[`circle`,{cx:`12`,cy:`7`,r:`4`}]]};n(i,t(()=>o,{get icon(){return s}}))}export{i as t};
