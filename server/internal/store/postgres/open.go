@@ -181,19 +181,14 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 		return err
 	}
 	w.counters = c
-	if err := s.LoadPending(ctx, w.read(ctx)); err != nil {
-		return err
-	}
-	if err := s.Load(w.read(ctx), s.clock()); err != nil {
+	if err := s.Start(ctx, w.read(ctx), s.clock(), &c.Counters); err != nil {
 		return err
 	}
 	if err := s.openEpochs(ctx, w, c.Head); err != nil {
 		return err
 	}
-	s.setCounters(&c)
+	s.commits.Store(c.commits)
 	s.publisher.last = c.Head
-	s.State.Projected.Grow(c.Head, time.Now())
-	s.State.Indexed.Grow(tables.LastFullBlock(c.Head), time.Now())
 	if err := s.openIdentity(ctx, w, cfg.KeyFile); err != nil {
 		return err
 	}

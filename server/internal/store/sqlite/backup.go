@@ -19,24 +19,30 @@ func Backup(ctx context.Context, path, file string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	if _, err := os.Lstat(file); err == nil {
-		return fmt.Errorf("%s: %w; nothing was written, choose a new name", file, fs.ErrExist)
+	if err := requireNew(file); err != nil {
+		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // mode 0600 and empty, which VACUUM INTO accepts
 	if err != nil {
 		return fmt.Errorf("create the backup: %w", err)
 	}
 	defer func() { _ = os.Remove(temp.Name()) }()
-	for _, step := range []func() error{
-		temp.Close,
-		func() error { _, err := db.ExecContext(ctx, `VACUUM INTO ?`, temp.Name()); return err },
-		func() error { return syncFile(temp.Name()) },
-		func() error { return renameNoReplace(temp.Name(), file) },
-		func() error { return syncFile(filepath.Dir(file)) },
-	} {
-		if err := step(); err != nil {
-			return fmt.Errorf("create the backup %s: %w; the hub's database is unchanged", file, err)
-		}
+	err = temp.Close()
+	if err == nil {
+		_, err = db.ExecContext(ctx, `VACUUM INTO ?`, temp.Name())
+	}
+	if err == nil {
+		err = finishCopy(temp.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("create the backup %s: %w; the hub's database is unchanged", file, err)
+	}
+	return nil
+}
+
+func requireNew(file string) error {
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("%s: %w; nothing was written, choose a new name", file, fs.ErrExist)
 	}
 	return nil
 }
@@ -85,13 +91,18 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// renameNoReplace moves the finished copy to its final name. A hard link never
-// overwrites. Where links are not supported, it falls back to a rename; the name was
-// free when the backup began.
-func renameNoReplace(temp, file string) error {
-	err := os.Link(temp, file)
-	if err == nil || errors.Is(err, fs.ErrExist) {
+// finishCopy moves a complete copy to its final name and waits until it is on the disk. A hard link never
+// overwrites. Where links are not supported, it falls back to a rename; the name was free when the copy began.
+func finishCopy(temp, file string) error {
+	if err := syncFile(temp); err != nil {
 		return err
 	}
-	return os.Rename(temp, file)
+	err := os.Link(temp, file)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(temp, file)
+	}
+	if err != nil {
+		return err
+	}
+	return syncFile(filepath.Dir(file))
 }

@@ -219,18 +219,12 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	if w.counters.Chain, err = readChain(ctx, w.conn); err != nil {
 		return err
 	}
-	if err := s.LoadPending(ctx, w.read(ctx)); err != nil {
-		return err
-	}
-	if err := s.Load(w.read(ctx), s.clock()); err != nil {
+	if err := s.Start(ctx, w.read(ctx), s.clock(), &stored.Counters); err != nil {
 		return err
 	}
 	if err := s.beginEpoch(ctx, w, stored.Head); err != nil {
 		return err
 	}
-	s.Show(&stored.Counters)
-	s.State.Projected.Grow(stored.Head, time.Now())
-	s.State.Indexed.Grow(tables.LastFullBlock(stored.Head), time.Now())
 	return s.openIdentity(ctx, w)
 }
 

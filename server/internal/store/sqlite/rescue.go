@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -26,8 +25,8 @@ func Rescue(ctx context.Context, path, file string) (report RescueReport, err er
 	if err != nil {
 		return report, err
 	}
-	if _, err := os.Lstat(file); err == nil {
-		return report, fmt.Errorf("%s: %w; nothing was written, choose a new name", file, fs.ErrExist)
+	if err := requireNew(file); err != nil {
+		return report, err
 	}
 	lost, err := findLostDatabase(source)
 	if err != nil {
@@ -40,18 +39,16 @@ func Rescue(ctx context.Context, path, file string) (report RescueReport, err er
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	temp := filepath.Join(dir, "copy.db")
-	for _, step := range []func() error{
-		func() error { return lost.copyTo(temp) },
-		func() error { return report.verify(ctx, temp) },
-		func() error { return syncFile(temp) },
-		func() error { return renameNoReplace(temp, file) },
-		func() error { return syncFile(filepath.Dir(file)) },
-	} {
-		if err := step(); err != nil {
-			return report, fmt.Errorf("create the copy %s: %w; the hub still has its database: do not stop it before a copy succeeds", file, err)
-		}
+	if err = lost.copyTo(temp); err == nil {
+		err = report.verify(ctx, temp)
 	}
-	return report, nil
+	if err == nil {
+		err = finishCopy(temp, file)
+	}
+	if err != nil {
+		err = fmt.Errorf("create the copy %s: %w; the hub still has its database: do not stop it before a copy succeeds", file, err)
+	}
+	return report, err
 }
 
 // verify reads the whole copy and merges its write-ahead log into it.

@@ -13,9 +13,9 @@ var alerts = newTable("alerts", "id", "id, rule, kind, app, session, person, evi
 })
 
 func (t *Tables) OpenAlert(ctx context.Context, a control.Alert) (stored control.Alert, opened bool, err error) {
-	err = t.Write(ctx, Policy, func(w *Work) error {
+	err = t.Write(ctx, Policy, func(w *Work) (err error) {
 		stored, opened = a, false
-		if _, err := w.Get([]any{&stored.ID}, `SELECT coalesce(max(id), 0) + 1 FROM alerts`); err != nil {
+		if stored.ID, err = nextID(w, "alerts"); err != nil {
 			return err
 		}
 		n, err := w.ExecCount(alerts.inserts+` ON CONFLICT DO NOTHING`, alerts.values(&stored)...)

@@ -230,12 +230,11 @@ func (w *Work) updatePending(c *store.Change, row pendingQuestion, settles bool)
 
 // explainConflict returns the error of a change that failed a guard.
 func (t *Tables) explainConflict(ctx context.Context, id schema.EventID) error {
-	var one int64
-	found, err := t.ReadOne(ctx, []any{&one}, `SELECT 1 FROM questions WHERE seq = $1`, id)
+	isQuestion, err := read[bool](ctx, t, `SELECT true FROM questions WHERE seq = $1`, id)
 	switch {
 	case err != nil:
 		return err
-	case !found:
+	case !isQuestion:
 		return t.explainNoQuestion(ctx, id)
 	default:
 		return store.ErrConflict

@@ -49,14 +49,14 @@ func (t *Tables) Channels(ctx context.Context) ([]store.Channel, error) {
 
 func (t *Tables) AddChannel(ctx context.Context, c *store.Channel, limit int) error {
 	return t.Write(ctx, Policy, func(w *Work) error {
-		var count int
-		if _, err := w.Get([]any{&count}, `SELECT count(*) FROM channels`); err != nil {
+		count, err := get[int](w, `SELECT count(*) FROM channels`)
+		if err != nil {
 			return err
 		}
 		if count >= limit {
 			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d channels; remove another channel first", limit)}
 		}
-		if _, err := w.Get([]any{&c.ID}, `UPDATE notifier SET channel = channel + 1 RETURNING channel`); err != nil {
+		if c.ID, err = get[int64](w, `UPDATE notifier SET channel = channel + 1 RETURNING channel`); err != nil {
 			return err
 		}
 		c.CreatedAt = w.Now

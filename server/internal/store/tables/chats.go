@@ -15,9 +15,8 @@ var chatMessages = newTable("chat_messages", "channel, chat, message", "channel,
 		return []any{&m.Channel, &m.Chat, &m.Message, &m.Notice, &m.Question, &m.Revision}
 	})
 
-func (t *Tables) ChatOffset(ctx context.Context, channel int64) (offset int64, err error) {
-	_, err = t.ReadOne(ctx, []any{&offset}, `SELECT position FROM chat_offsets WHERE channel = $1`, channel)
-	return offset, err
+func (t *Tables) ChatOffset(ctx context.Context, channel int64) (int64, error) {
+	return read[int64](ctx, t, `SELECT position FROM chat_offsets WHERE channel = $1`, channel)
 }
 
 func (t *Tables) SetChatOffset(ctx context.Context, channel, offset int64) error {

@@ -27,6 +27,10 @@ type fakeRow []any
 
 func (r fakeRow) Scan(into ...any) error {
 	for i, v := range r {
+		if n, ok := into[i].(*sql.Null[int64]); ok {
+			*n = sql.Null[int64]{V: reflect.ValueOf(v).Int(), Valid: true}
+			continue
+		}
 		reflect.ValueOf(into[i]).Elem().Set(reflect.ValueOf(v).Convert(reflect.TypeOf(into[i]).Elem()))
 	}
 	return nil

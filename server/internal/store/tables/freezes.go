@@ -52,19 +52,19 @@ func (t *Tables) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 		if err != nil || found {
 			return err
 		}
-		var last, active int64
-		if _, err := w.Get([]any{&last}, `SELECT coalesce(max(id), 0) FROM freezes`); err != nil {
-			return err
+		active, err := get[int64](w, `SELECT count(*) FROM freezes WHERE lifted_at = 0`)
+		if err == nil && active >= store.MaxFreezes {
+			err = schema.ErrTooMany
 		}
-		if _, err := w.Get([]any{&active}, `SELECT count(*) FROM freezes WHERE lifted_at = 0`); err != nil {
+		if err != nil {
 			return err
-		}
-		if active >= store.MaxFreezes {
-			return schema.ErrTooMany
 		}
 		stored, created = f, true
-		stored.ID, stored.LiftedBy, stored.LiftedAt = last+1, "", 0
-		if err := freezes.insert(w, &stored); err != nil {
+		stored.LiftedBy, stored.LiftedAt = "", 0
+		if stored.ID, err = nextID(w, "freezes"); err == nil {
+			err = freezes.insert(w, &stored)
+		}
+		if err != nil {
 			return err
 		}
 		w.afterCommit(func() { t.freezes.set(append(slices.Clone(t.freezes.all()), stored)) })

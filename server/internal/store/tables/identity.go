@@ -26,11 +26,11 @@ func (w *Work) SetKey(old *identity.Key) error {
 	if err != nil {
 		return err
 	}
-	var private string
-	if _, err = w.Get([]any{&private}, `SELECT push FROM notifier`); err != nil {
-		return err
+	private, err := get[string](w, `SELECT push FROM notifier`)
+	if err == nil {
+		private, err = old.Decrypt(pushKeyPlace, private)
 	}
-	if private, err = old.Decrypt(pushKeyPlace, private); err != nil {
+	if err != nil {
 		return err
 	}
 	if err = w.Exec(`UPDATE notifier SET push = $1`, w.t.Key.Encrypt(pushKeyPlace, private)); err != nil {

@@ -189,8 +189,7 @@ func (t *Tables) countOfApp(ctx context.Context, app string, status inbox.HitlSt
 			return q.App == app && int64(id) >= from && int64(id) < to
 		}), nil
 	}
-	_, err = t.ReadOne(ctx, []any{&n}, queryCountAgent, Name{AppName, app}, string(status), from, to)
-	return n, err
+	return read[int64](ctx, t, queryCountAgent, Name{AppName, app}, string(status), from, to)
 }
 
 func (t *Tables) countPending(match func(schema.EventID, *pendingQuestion) bool) int64 {
@@ -211,8 +210,8 @@ func (t *Tables) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 		return q.App != schema.TestApp && !q.IsAddressed
 	})
 	if awaiting != "" {
-		var n int64
-		if _, err := t.ReadOne(ctx, []any{&n}, queryCountAwaiting, awaiting); err != nil {
+		n, err := read[int64](ctx, t, queryCountAwaiting, awaiting)
+		if err != nil {
 			return st, err
 		}
 		st.WaitingOnMe += n

@@ -93,7 +93,7 @@ func (x *Indexer) nextBlock(ctx context.Context) (n int64, err error) {
 		return 0, err
 	}
 	x.State.Indexed.Reach(LastRowOfBlock(last))
-	if full := LastFullBlock(head); (last+1)<<grams.BlockBits < full {
+	if full := lastFullBlock(head); (last+1)<<grams.BlockBits < full {
 		seq, err := x.first(ctx, queryNextEvent, (last+1)<<grams.BlockBits)
 		if err != nil {
 			return 0, err

@@ -109,8 +109,8 @@ func (m *lagMeter) IngestDelay(now time.Time) time.Duration {
 	return min((lag.Time-tolerableLag)/lagFactor, maxIngestDelay)
 }
 
-// LastFullBlock returns the last row of the last full index block of a log that ends at head.
-func LastFullBlock(head int64) int64 { return (head+1)>>grams.BlockBits<<grams.BlockBits - 1 }
+// lastFullBlock returns the last row of the last full index block of a log that ends at head.
+func lastFullBlock(head int64) int64 { return (head+1)>>grams.BlockBits<<grams.BlockBits - 1 }
 
 // LastRowOfBlock returns the last row of an index block.
 func LastRowOfBlock(n int64) int64 { return n<<grams.BlockBits + grams.BlockSize - 1 }

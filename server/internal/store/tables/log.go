@@ -192,8 +192,8 @@ func (t *Tables) MeasureGrowth(rows []store.LogRow) {
 			break
 		}
 	}
-	if first, last := rows[0].Seq, rows[len(rows)-1].Seq; LastFullBlock(first-1) != LastFullBlock(last) {
-		t.State.Indexed.Grow(LastFullBlock(last), now)
+	if first, last := rows[0].Seq, rows[len(rows)-1].Seq; lastFullBlock(first-1) != lastFullBlock(last) {
+		t.State.Indexed.Grow(lastFullBlock(last), now)
 		t.State.IndexerWake.Wake()
 	}
 }

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/hookback/hookback/schema"
@@ -142,12 +141,10 @@ func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bo
 	return m, true, w.AppendLedger(store.LedgerRecord{Action: "message.saved", Actor: m.From, Data: messageData{ID: m.ID, App: m.SourceApp, Session: m.SessionID}})
 }
 
-func (w *Work) insertMessage(m *control.Message, key []byte) error {
-	var last sql.NullInt64
-	if _, err := w.Get([]any{&last}, `SELECT max(id) FROM messages`); err != nil {
+func (w *Work) insertMessage(m *control.Message, key []byte) (err error) {
+	if m.ID, err = nextID(w, "messages"); err != nil {
 		return err
 	}
-	m.ID = last.Int64 + 1
 	return w.Exec(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`,
 		m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), Nullable(key))

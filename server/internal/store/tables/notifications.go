@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -17,9 +16,8 @@ var notices = newTable("notices", "id", "id, question, channel, name, person, ki
 		}
 	})
 
-func (t *Tables) NotificationCursor(ctx context.Context) (cursor int64, err error) {
-	_, err = t.ReadOne(ctx, []any{&cursor}, `SELECT cursor FROM notifier`)
-	return cursor, err
+func (t *Tables) NotificationCursor(ctx context.Context) (int64, error) {
+	return read[int64](ctx, t, `SELECT cursor FROM notifier`)
 }
 
 func (t *Tables) SetNotificationCursor(ctx context.Context, cursor int64) error {
@@ -116,18 +114,18 @@ func (t *Tables) ClaimNotification(ctx context.Context, n *store.Notification, u
 
 func (w *Work) claimNotification(n *store.Notification, until, since time.Time) (store.Claim, error) {
 	if !since.IsZero() {
-		var last sql.NullInt64
-		var inFlight int64
-		if _, err := w.Get([]any{&last}, `SELECT max(at) FROM notices WHERE state = 'sent' AND channel = $1 AND person = $2`, n.Channel, n.Person); err != nil {
+		last, err := get[int64](w, `SELECT max(at) FROM notices WHERE state = 'sent' AND channel = $1 AND person = $2`, n.Channel, n.Person)
+		if err != nil {
 			return store.ClaimLost, err
 		}
 		now := Millis(w.Now)
 		// A send time in the future was recorded before the clock was corrected.
-		if last.Valid && last.Int64 > Millis(since) && last.Int64 <= now {
+		if last > Millis(since) && last <= now {
 			return store.ClaimCooldown, nil
 		}
-		if _, err := w.Get([]any{&inFlight}, `SELECT count(*) FROM notices WHERE state = 'queued' AND channel = $1 AND due > $2 AND leased > $2
-			AND person = $3 AND id <> $4`, n.Channel, now, n.Person, n.ID); err != nil {
+		inFlight, err := get[int64](w, `SELECT count(*) FROM notices WHERE state = 'queued' AND channel = $1 AND due > $2 AND leased > $2
+			AND person = $3 AND id <> $4`, n.Channel, now, n.Person, n.ID)
+		if err != nil {
 			return store.ClaimLost, err
 		}
 		if inFlight > 0 {

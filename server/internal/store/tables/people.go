@@ -68,9 +68,8 @@ func (t *Tables) People(ctx context.Context) (*store.People, error) {
 	return &p, err
 }
 
-func (t *Tables) PeopleVersion(ctx context.Context) (version int64, err error) {
-	_, err = t.ReadOne(ctx, []any{&version}, `SELECT people_version FROM hub`)
-	return version, err
+func (t *Tables) PeopleVersion(ctx context.Context) (int64, error) {
+	return read[int64](ctx, t, `SELECT people_version FROM hub`)
 }
 
 func (t *Tables) RecordUse(ctx context.Context, u *store.Uses) error {

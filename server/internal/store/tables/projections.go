@@ -91,11 +91,11 @@ func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 		}
 	}
 	for p, h := range periods {
-		var bins string
-		if _, err := w.Get([]any{&bins}, `SELECT bins FROM tool_histograms WHERE span = $1 AND at = $2 AND tool = $3`, p.span, p.at, p.tool); err != nil {
-			return err
+		bins, err := get[string](w, `SELECT bins FROM tool_histograms WHERE span = $1 AND at = $2 AND tool = $3`, p.span, p.at, p.tool)
+		if err == nil {
+			err = h.Add([]byte(bins))
 		}
-		if err := h.Add([]byte(bins)); err != nil {
+		if err != nil {
 			return err
 		}
 		if err := w.Exec(`INSERT INTO tool_histograms (span, at, tool, bins) VALUES ($1, $2, $3, $4)

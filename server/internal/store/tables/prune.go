@@ -308,8 +308,8 @@ func (r *pruneRun) removeQuestions(w *Work, pruned []prunedEvent) error {
 	if err != nil {
 		return err
 	}
-	var decided int64
-	if _, err := w.Get([]any{&decided}, queryDecidedOf, seqs); err != nil {
+	decided, err := get[int64](w, queryDecidedOf, seqs)
+	if err != nil {
 		return err
 	}
 	w.Decided, w.Pruned = w.Decided-decided, max(w.Pruned, last)

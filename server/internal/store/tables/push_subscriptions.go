@@ -12,8 +12,8 @@ const pushKeyPlace = "notifier.push"
 
 func (t *Tables) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
 	return t.Write(ctx, Policy, func(w *Work) error {
-		var count int
-		if _, err := w.Get([]any{&count}, `SELECT count(*) FROM browsers WHERE person = $1 AND endpoint <> $2`, person, b.Endpoint); err != nil {
+		count, err := get[int](w, `SELECT count(*) FROM browsers WHERE person = $1 AND endpoint <> $2`, person, b.Endpoint)
+		if err != nil {
 			return err
 		}
 		if count >= limit {
@@ -51,9 +51,7 @@ func (t *Tables) SetPushKeys(ctx context.Context, private, public string) error 
 }
 
 func (t *Tables) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
-	var n int
-	_, err := t.ReadOne(ctx, []any{&n}, `SELECT count(*) FROM links_used WHERE question = $1 AND mac = $2`, id, mac)
-	return n > 0, err
+	return read[bool](ctx, t, `SELECT count(*) > 0 FROM links_used WHERE question = $1 AND mac = $2`, id, mac)
 }
 
 func (t *Tables) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {

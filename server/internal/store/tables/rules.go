@@ -2,9 +2,6 @@ package tables
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -20,22 +17,17 @@ func ruleFields(r *store.Rule) []any {
 
 func (t *Tables) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, error) {
 	made := store.Rule{Rule: r, Since: r.CreatedAt}
-	err := t.Write(ctx, Essential|Policy, func(w *Work) error {
-		var last sql.NullInt64
-		if _, err := w.Get([]any{&last}, `SELECT max(id) FROM rules`); err != nil {
-			return err
+	err := t.Write(ctx, Essential|Policy, func(w *Work) (err error) {
+		if made.ID, err = nextID(w, "rules"); err == nil {
+			err = w.revokeAllowances(&made.Rule)
 		}
-		if err := w.revokeAllowances(&made.Rule); err != nil {
-			return err
-		}
-		made.ID, made.After = last.Int64+1, schema.EventID(w.Head)
-		text, err := json.Marshal(made.Rule)
 		if err != nil {
-			return fmt.Errorf("encode a rule: %w", err)
+			return err
 		}
+		made.After = schema.EventID(w.Head)
 		err = w.Exec(`INSERT INTO rules (id, rule, created_by, after, since, scope, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '', 0, 0)`,
-			made.ID, text, made.CreatedBy, made.After, int64(made.Since), made.Scope, made.SourceApp, made.SessionID, int64(made.ExpiresAt))
+			made.ID, JSONBytes(made.Rule), made.CreatedBy, made.After, int64(made.Since), made.Scope, made.SourceApp, made.SessionID, int64(made.ExpiresAt))
 		if err != nil {
 			return err
 		}

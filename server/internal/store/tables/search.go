@@ -211,7 +211,7 @@ const queryTranscript = `SELECT text FROM transcript_texts WHERE seq = $1`
 // transcript returns the text of the transcript of an event of the last read; empty without one.
 func (run *SearchRun) transcript(ctx context.Context, id schema.EventID) (text string, err error) {
 	if slices.Contains(run.transcripts, id) {
-		_, err = run.ReadOne(ctx, []any{&text}, queryTranscript, id)
+		text, err = read[string](ctx, run, queryTranscript, id)
 	}
 	return text, err
 }

@@ -15,9 +15,8 @@ import (
 
 const querySessionFacts = `SELECT facts FROM sessions WHERE app = $1 AND session = $2`
 
-func (t *Tables) SessionFacts(ctx context.Context, app, session string) (facts []byte, err error) {
-	_, err = t.ReadOne(ctx, []any{&facts}, querySessionFacts, app, session)
-	return facts, err
+func (t *Tables) SessionFacts(ctx context.Context, app, session string) ([]byte, error) {
+	return read[[]byte](ctx, t, querySessionFacts, app, session)
 }
 
 // maxSessionsWithID is how many sessions of one ID SessionsWithID returns: among the newest 1,000, the ones
@@ -269,10 +268,9 @@ const (
 )
 
 func (t *Tables) SessionsOf(ctx context.Context, app string, since time.Time) (active int64, latest []byte, err error) {
-	if _, err := t.ReadOne(ctx, []any{&active}, queryCountSessions, app, activeSince(since)); err != nil {
-		return 0, nil, err
+	if active, err = read[int64](ctx, t, queryCountSessions, app, activeSince(since)); err == nil {
+		latest, err = read[[]byte](ctx, t, queryLatestSession, app)
 	}
-	_, err = t.ReadOne(ctx, []any{&latest}, queryLatestSession, app)
 	return active, latest, err
 }
 

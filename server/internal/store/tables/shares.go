@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -26,14 +25,11 @@ func (t *Tables) Share(ctx context.Context, id string) (store.Share, error) {
 
 func (t *Tables) CreateShare(ctx context.Context, share store.Share, record store.LedgerRecord) error {
 	return t.Write(ctx, Policy, func(w *Work) error {
-		var one int64
-		found, err := w.Get([]any{&one}, `SELECT 1 FROM sessions WHERE app = $1 AND session = $2`, share.Session.App, share.Session.Session)
-		if err != nil || !found {
-			return orNotFound(found, err)
-		}
 		// The role of the author may have changed since the caller checked it.
-		if found, err = w.Get([]any{&one}, `SELECT 1 FROM people WHERE name = $1 AND role <> 'viewer'`, share.Person); err != nil || !found {
-			return orNotFound(found, err)
+		mayShare, err := get[bool](w, `SELECT EXISTS (SELECT 1 FROM sessions WHERE app = $1 AND session = $2)
+			AND EXISTS (SELECT 1 FROM people WHERE name = $3 AND role <> 'viewer')`, share.Session.App, share.Session.Session, share.Person)
+		if err := orNotFound(mayShare, err); err != nil {
+			return err
 		}
 		if err = w.Exec(`DELETE FROM shares WHERE expires_at <= $1`, Millis(share.CreatedAt)); err != nil {
 			return err
@@ -49,10 +45,7 @@ func (t *Tables) CreateShare(ctx context.Context, share store.Share, record stor
 func (t *Tables) RemoveShare(ctx context.Context, id string, record store.LedgerRecord) error {
 	return t.Write(ctx, Essential|Policy, func(w *Work) error {
 		n, err := w.ExecCount(`DELETE FROM shares WHERE id = $1`, id)
-		if err == nil && n == 0 {
-			return schema.ErrNotFound
-		}
-		if err != nil {
+		if err := orNotFound(n > 0, err); err != nil {
 			return err
 		}
 		return w.AppendLedger(record)
@@ -61,10 +54,8 @@ func (t *Tables) RemoveShare(ctx context.Context, id string, record store.Ledger
 
 func (t *Tables) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
 	return t.Write(ctx, Plain, func(w *Work) error {
-		var opens int64
-		found, err := w.Get([]any{&opens}, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`,
-			Millis(at), id)
-		if err != nil || !found || opens > 1 {
+		opens, err := get[int64](w, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`, Millis(at), id)
+		if err != nil || opens != 1 {
 			return err
 		}
 		return w.AppendLedger(first)

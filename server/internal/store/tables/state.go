@@ -35,6 +35,17 @@ func NewState(log *slog.Logger, pruneBudget time.Duration) *State {
 	return &State{Log: log, PruneBudget: pruneBudget, Texts: sessionTexts{Limit: maxSessionTexts}, IndexerWake: feed.NewWakeup()}
 }
 
+// Start loads the state of a database that has these counters.
+func (t *Tables) Start(ctx context.Context, query Query, now time.Time, c *Counters) error {
+	if err := t.LoadPending(ctx, query); err != nil {
+		return err
+	}
+	t.Show(c)
+	t.State.Projected.Grow(c.Head, time.Now())
+	t.State.Indexed.Grow(lastFullBlock(c.Head), time.Now())
+	return t.Load(query, now)
+}
+
 // Statistics returns the values that do not depend on the engine, without those that take a query.
 func (t *Tables) Statistics(h *Health) store.Stats {
 	now := time.Now()
@@ -45,7 +56,6 @@ func (t *Tables) Statistics(h *Health) store.Stats {
 }
 
 // CountUndelivered returns the number of answers that may not have reached their agents.
-func (t *Tables) CountUndelivered(ctx context.Context) (n int64, err error) {
-	_, err = t.ReadOne(ctx, []any{&n}, `SELECT count(*) FROM deliveries WHERE undelivered`)
-	return n, err
+func (t *Tables) CountUndelivered(ctx context.Context) (int64, error) {
+	return read[int64](ctx, t, `SELECT count(*) FROM deliveries WHERE undelivered`)
 }

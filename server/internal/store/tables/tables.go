@@ -234,11 +234,30 @@ func collectMap[K comparable, V any](
 // column scans a row of one column.
 func column[T any](v *T) []any { return []any{v} }
 
+// read reads one value; its zero value if there is no row or it is NULL.
+func read[T any](ctx context.Context, e Engine, query string, args ...any) (T, error) {
+	var v sql.Null[T]
+	_, err := e.ReadOne(ctx, []any{&v}, query, args...)
+	return v.V, err
+}
+
+// get is read in a transaction.
+func get[T any](tx Tx, query string, args ...any) (T, error) {
+	var v sql.Null[T]
+	_, err := tx.Get([]any{&v}, query, args...)
+	return v.V, err
+}
+
+// nextID returns the number after the highest one of a table.
+func nextID(tx Tx, table string) (int64, error) {
+	last, err := get[int64](tx, `SELECT max(id) FROM `+table)
+	return last + 1, err
+}
+
 // readTime reads one time; zero if there is no row or it is NULL.
 func (t *Tables) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
-	var ms sql.NullInt64
-	_, err := t.ReadOne(ctx, []any{&ms}, query, args...)
-	return Time(ms.Int64), err
+	ms, err := read[int64](ctx, t, query, args...)
+	return Time(ms), err
 }
 
 func orNotFound(found bool, err error) error {
