@@ -21,8 +21,9 @@
 //     write, and with schema.ErrStopping after Close.
 //   - Secrets of channels and Web Push are encrypted with the key that Identity returns.
 //
-// Package tables implements the roles whose tables are the same in every engine, over the transactions of
-// one. Package grams is the search index without its tables: use it, or search without an index and return
+// Package tables implements the roles of Store, the queue of writes, faults and migrations. An engine implements
+// tables.Engine for reads and tables.Tx for its transactions, and commits the groups that the queue gives it.
+// Package grams is the search index without its tables: use it, or search without an index and return
 // nil from RunIndexer when its context ends.
 //
 // The engine passes the suite of server/internal/storetest/conformance as a whole:

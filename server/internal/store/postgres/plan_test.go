@@ -110,7 +110,7 @@ func explainPlan(t *testing.T, conn *pgx.Conn, mode string, q *plannedQuery) str
 		}
 		call += `(` + strings.Join(literals, ", ") + `)`
 	}
-	rows, err := conn.Query(ctx, call, pgx.QueryExecModeSimpleProtocol)
+	rows, _ := conn.Query(ctx, call, pgx.QueryExecModeSimpleProtocol)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err, "%s: %s", q.name, call)
 	return strings.Join(lines, "\n")

@@ -239,7 +239,7 @@ func dump(t testing.TB, dsn string, skip ...string) map[string]string {
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(context.Background())) }()
-	rows, err := conn.Query(t.Context(), `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND NOT table_name = ANY($1)`, skip)
+	rows, _ := conn.Query(t.Context(), `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND NOT table_name = ANY($1)`, skip)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	require.Greater(t, len(tables), 30)

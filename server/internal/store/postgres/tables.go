@@ -24,7 +24,7 @@ func (e tableEngine) ReadOne(ctx context.Context, into []any, query string, args
 	return isFound(e.s.readers.get(ctx, into, query, args...))
 }
 
-func (e tableEngine) Self() string { return e.s.Self() }
+func (e tableEngine) Member() string { return e.s.Self() }
 
 func (e tableEngine) Place() store.Place {
 	self := &e.s.members.self

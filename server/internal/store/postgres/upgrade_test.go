@@ -38,7 +38,7 @@ func execSQL(t *testing.T, cfg Config, statements string) {
 // definitions returns the columns and indexes of the store's database.
 func definitions(t *testing.T, b *testStore) []string {
 	t.Helper()
-	rows, err := b.readers.query(t.Context(), `SELECT concat_ws(' ', table_name, column_name, data_type, collation_name, is_nullable, column_default)
+	rows, _ := b.readers.query(t.Context(), `SELECT concat_ws(' ', table_name, column_name, data_type, collation_name, is_nullable, column_default)
 			FROM information_schema.columns WHERE table_schema = 'public'
 		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1`)
 	list, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -6,8 +6,6 @@
 // readers of the log see changes in commit order. Reads use separate connections that
 // cannot write.
 //
-// Besides the log the database holds the outbox (outbox.go), projections computed from
-// the log (projections.go), a trigram index for text search (trigram_index.go), the
-// inbox index (inbox.go), the hash-chained audit log (ledger.go), rules, notifications
-// and accounts.
+// The tables and their statements are in package tables. This package has the file and what guards it: locks,
+// the write-ahead log, disk space, faults, backup, rescue and the change of the hub's key.
 package sqlite

@@ -28,7 +28,7 @@ func (e tableEngine) Commit(ctx context.Context, o *tables.Op, until <-chan stru
 	return e.s.Queue.Commit(ctx, o, until)
 }
 
-func (e tableEngine) Self() string { return e.s.Self() }
+func (e tableEngine) Member() string { return e.s.Self() }
 
 func (e tableEngine) Place() (p store.Place) { return p }
 

@@ -89,7 +89,7 @@ func (t *Tables) placeOf(address string) store.Place {
 // own completes the place of a question that was read: the only hub owns all of them.
 func (t *Tables) own(p *store.Place) {
 	if t.Place().Owner == "" {
-		p.Owner = t.Self()
+		p.Owner = t.Member()
 	}
 }
 
@@ -139,7 +139,7 @@ func (t *Tables) Orphans(
 	ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int,
 ) ([]schema.EventID, error) {
 	owners := append([]string{}, alive...)
-	if slices.Contains(alive, t.Self()) {
+	if slices.Contains(alive, t.Member()) {
 		owners = append(owners, t.Place().Owner)
 	}
 	return collect(ctx, t, column[schema.EventID], `SELECT seq FROM questions /*!INDEXED BY questions_by_inbox*/

@@ -27,11 +27,13 @@ func (t *Tables) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, err
 		made.After = schema.EventID(w.Head)
 		err = w.Exec(`INSERT INTO rules (id, rule, created_by, after, since, scope, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '', 0, 0)`,
-			made.ID, JSONBytes(made.Rule), made.CreatedBy, made.After, int64(made.Since), made.Scope, made.SourceApp, made.SessionID, int64(made.ExpiresAt))
+			made.ID, JSONBytes(made.Rule), made.CreatedBy, made.After, int64(made.Since), made.Scope, made.SourceApp, made.SessionID,
+			int64(made.ExpiresAt))
 		if err != nil {
 			return err
 		}
-		return w.AppendLedger(store.LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: ruleData{ID: made.ID, Text: made.Text}})
+		data := ruleData{ID: made.ID, Text: made.Text}
+		return w.AppendLedger(store.LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: data})
 	})
 	return made, err
 }
