@@ -115,10 +115,10 @@ func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.Pend
 		if err := s.Load(w.read(ctx), s.clock()); err != nil {
 			return err
 		}
-		w.segmentNames.clear() // retention may have removed names
+		w.segmentNames.Clear() // retention may have removed names
 	}
 	if c.Pruned != before.Pruned {
-		w.segmentNames.clear()
+		w.segmentNames.Clear()
 	}
 	changesPolicy := c.policy != before.policy
 	w.counters = *c

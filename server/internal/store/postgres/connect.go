@@ -238,7 +238,7 @@ func (w *writer) connect(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", errConnectionLost, err)
 		}
 	}
-	w.segmentNames.clear()
+	w.segmentNames.Clear()
 	t := w.unresolved
 	w.unresolved = nil
 	switch {

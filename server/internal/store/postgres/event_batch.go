@@ -70,13 +70,15 @@ func (b *eventBatch) queueNames(t *tx) {
 	var kinds []int16
 	var names []string
 	var zones, firsts []int64
-	known := &b.w.segmentNames
 	for i, seq := range b.seqs {
 		for kind := range b.names {
 			key := tables.Name{Kind: tables.NameKind(kind + 1), Text: b.names[kind][i]}
-			if key.Text != "" && known.add(seq>>tables.NameSegmentBits, key) {
+			if key.Text == "" {
+				continue
+			}
+			if segment, isNew := b.w.segmentNames.Add(seq, key); isNew {
 				kinds, names = append(kinds, int16(key.Kind)), append(names, key.Text)
-				zones, firsts = append(zones, seq>>tables.NameSegmentBits), append(firsts, seq)
+				zones, firsts = append(zones, segment), append(firsts, seq)
 			}
 		}
 	}
@@ -84,22 +86,3 @@ func (b *eventBatch) queueNames(t *tx) {
 		t.batch.Queue(insertNames, kinds, names, zones, firsts)
 	}
 }
-
-// segmentNames caches the names that the table already lists for the newest segment.
-type segmentNames struct {
-	segment int64
-	names   map[tables.Name]bool
-}
-
-// add reports whether the name is new in the segment.
-func (m *segmentNames) add(segment int64, key tables.Name) bool {
-	if segment != m.segment || m.names == nil {
-		m.segment, m.names = segment, map[tables.Name]bool{}
-	}
-	isNew := !m.names[key]
-	m.names[key] = true
-	return isNew
-}
-
-// clear empties the cache after a rollback.
-func (m *segmentNames) clear() { m.names = nil }

@@ -90,7 +90,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &engine{log: cfg.Log}
-	s.Engine, s.State = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget)
+	s.Engine, s.State = tableEngine{s: s}, tables.NewState(cfg.Log, pruneBudget)
 	s.Queue = tables.NewQueue(groupBytes, func(*tables.Op) error { return s.health.Refusal() })
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now

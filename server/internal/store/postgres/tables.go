@@ -9,7 +9,10 @@ import (
 )
 
 // tableEngine implements tables.Engine.
-type tableEngine struct{ s *engine }
+type tableEngine struct {
+	textNames
+	s *engine
+}
 
 func (e tableEngine) Commit(ctx context.Context, o *tables.Op, until <-chan struct{}) error {
 	return e.s.Queue.Commit(ctx, o, until)
@@ -38,9 +41,12 @@ func (e tableEngine) RequireCurrent(a store.Authority) error {
 	return nil
 }
 
-func (e tableEngine) NameColumn(_ *int64, text *string) any { return text }
+// textNames implements tables.Names.
+type textNames struct{}
 
-func (e tableEngine) NameText(_ context.Context, _ tables.NameKind, _ int64, text string) (string, error) {
+func (textNames) NameColumn(_ *int64, text *string) any { return text }
+
+func (textNames) NameText(_ context.Context, _ tables.NameKind, _ int64, text string) (string, error) {
 	return text, nil
 }
 

@@ -17,6 +17,7 @@ import (
 // tx is the transaction of one group commit. Statements wait in batch until the commit, or until a
 // read that has to see their effect. It implements tables.Tx.
 type tx struct {
+	textNames
 	work     *tables.Work
 	w        *writer
 	counters counters
@@ -122,14 +123,6 @@ func (t *tx) Get(into []any, query string, args ...any) (bool, error) {
 	return found, t.lost(err)
 }
 
-func (t *tx) NameColumn(number *int64, text *string) any {
-	return tableEngine{}.NameColumn(number, text)
-}
-
-func (t *tx) NameText(_ context.Context, _ tables.NameKind, _ int64, text string) (string, error) {
-	return text, nil
-}
-
 // EventByKey implements tables.Tx. A key that is not known is taken as new: if it is stored, the insertion fails, and
 // the group runs again.
 func (t *tx) EventByKey(key []byte) (seq int64, found bool, err error) {
@@ -164,7 +157,7 @@ func (t *tx) DeleteChanges(questions []int64) (n, last int64, err error) {
 func (t *tx) Size() (int64, error) { return t.counters.Bytes, nil }
 
 // ForgetNames implements tables.Tx: a later event of this group lists its names again.
-func (t *tx) ForgetNames() { t.w.segmentNames.clear() }
+func (t *tx) ForgetNames() { t.w.segmentNames.Clear() }
 
 // lost records an error of the database, after which the transaction accepts no more statements.
 func (t *tx) lost(err error) error {
@@ -245,7 +238,7 @@ func (t *tx) rollback() {
 	if t.isOpen {
 		t.w.rollback()
 	}
-	t.w.segmentNames.clear()
+	t.w.segmentNames.Clear()
 }
 
 // exchangeTimeout bounds an exchange with the server, which ends a statement after 5 s.

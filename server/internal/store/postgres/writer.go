@@ -35,7 +35,7 @@ type writer struct {
 	isAlone      bool     // it has the exclusive lock
 	locks        int      // number of next groups that lock the counter row first
 	isLocked     bool     // a transaction is open that has locked the counter row
-	segmentNames segmentNames
+	segmentNames tables.SegmentNames[tables.Name]
 }
 
 // counters are the values of the counter row, and the end of the audit log. A transaction works on

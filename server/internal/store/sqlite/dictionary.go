@@ -94,6 +94,22 @@ func (t *tx) ensureNameIDs(e *store.Event) (ids [4]int64, err error) {
 	return ids, nil
 }
 
+// recordNames records in the zone map that the event seq has the names.
+func (t *tx) recordNames(seq int64, ids [4]int64) error {
+	for i, id := range ids {
+		if id == 0 {
+			continue
+		}
+		if segment, isNew := t.w.segmentNames.Add(seq, id); isNew {
+			if err := t.Exec(`INSERT INTO zones (kind, name, zone) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, i+1, id, segment); err != nil {
+				t.w.segmentNames.Clear() // it has the name already
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // number returns the number of a name, or one that no event has. The empty name has the number 0.
 func (d *dictionary) number(ctx context.Context, from *statements, n tables.Name) (int64, error) {
 	if n.Text == "" {

@@ -125,7 +125,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		dictionary: newDictionary(),
 		health:     tables.NewHealth(cfg.Clock, cfg.Log), log: cfg.Log,
 	}
-	s.Engine, s.State, s.Queue = tableEngine{s}, tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
+	s.Engine, s.State, s.Queue = tableEngine{numberedNames{&s.readers.statements}, s}, tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())

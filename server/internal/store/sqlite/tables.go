@@ -8,7 +8,10 @@ import (
 )
 
 // tableEngine implements tables.Engine.
-type tableEngine struct{ s *engine }
+type tableEngine struct {
+	numberedNames
+	s *engine
+}
 
 func (e tableEngine) Read(ctx context.Context, each func(tables.Rows) error, query string, args ...any) error {
 	return e.s.readers.query(ctx, each, query, args...)
@@ -18,10 +21,13 @@ func (e tableEngine) ReadOne(ctx context.Context, into []any, query string, args
 	return e.s.readers.getByKey(ctx, into, query, args...)
 }
 
-func (e tableEngine) NameColumn(number *int64, _ *string) any { return number }
+// numberedNames implements tables.Names with the statements of a connection.
+type numberedNames struct{ from *statements }
 
-func (e tableEngine) NameText(ctx context.Context, kind tables.NameKind, number int64, _ string) (string, error) {
-	return e.s.dictionary.nameText(ctx, &e.s.readers.statements, kind, number)
+func (n numberedNames) NameColumn(number *int64, _ *string) any { return number }
+
+func (n numberedNames) NameText(ctx context.Context, kind tables.NameKind, number int64, _ string) (string, error) {
+	return n.from.names.nameText(ctx, n.from, kind, number)
 }
 
 func (e tableEngine) Commit(ctx context.Context, o *tables.Op, until <-chan struct{}) error {

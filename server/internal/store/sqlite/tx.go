@@ -17,6 +17,7 @@ import (
 
 // tx is the transaction of one group commit. It implements tables.Tx.
 type tx struct {
+	numberedNames
 	work     *tables.Work
 	w        *writer
 	counters counters
@@ -143,12 +144,6 @@ func (t *tx) Query(each func(tables.Rows) error, query string, args ...any) erro
 	return t.w.statements.query(context.Background(), each, query, args...)
 }
 
-func (t *tx) NameColumn(number *int64, _ *string) any { return number }
-
-func (t *tx) NameText(ctx context.Context, kind tables.NameKind, number int64, _ string) (string, error) {
-	return t.w.dictionary.nameText(ctx, &t.w.statements, kind, number)
-}
-
 func (t *tx) EventByKey(key []byte) (seq int64, found bool, err error) {
 	found, err = t.Get([]any{&seq}, tables.QueryByKey, key)
 	return seq, found, err
@@ -206,5 +201,5 @@ func (t *tx) Size() (size int64, err error) {
 // ForgetNames drops cached names that a rollback or a removal may have invalidated.
 func (t *tx) ForgetNames() {
 	t.w.dictionary.clear()
-	t.w.segmentNames.clear()
+	t.w.segmentNames.Clear()
 }

@@ -26,7 +26,7 @@ type writer struct {
 	store        *engine
 	counters     counters // as of the last commit
 	stored       counters // as of the last commit that wrote them to the table streams
-	segmentNames segmentNames
+	segmentNames tables.SegmentNames[int64]
 	walPages     int // written since the last checkpoint
 }
 
@@ -47,7 +47,7 @@ func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
 	}
 	return &writer{
 		conn: conn, statements: statements{db: conn, names: s.dictionary}, dictionary: s.dictionary, diskSpace: s.diskSpace,
-		health: s.health, clock: cfg.Clock, log: cfg.Log, commits: cfg.Commits, store: s, segmentNames: newSegmentNames(),
+		health: s.health, clock: cfg.Clock, log: cfg.Log, commits: cfg.Commits, store: s,
 	}, nil
 }
 
@@ -132,7 +132,7 @@ func (w *writer) failDroppable(group []*tables.Op) []*tables.Op {
 // attempt commits and publishes the group, or changes nothing. It calls more after all
 // ops have run, until more adds nothing, and returns the extended group.
 func (w *writer) attempt(group []*tables.Op, more func([]*tables.Op) []*tables.Op) ([]*tables.Op, error) {
-	t := &tx{w: w, counters: w.counters}
+	t := &tx{numberedNames: numberedNames{&w.statements}, w: w, counters: w.counters}
 	t.work = w.store.Begin(t, w.clock(), &t.counters.Counters)
 	if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
 		return group, err

@@ -34,6 +34,30 @@ type Names interface {
 	NameText(ctx context.Context, kind NameKind, number int64, text string) (string, error)
 }
 
+// SegmentNames caches the names, in the form in which an engine stores them, that the table zones already lists for
+// the newest segment of the log.
+//
+// An index per column would do the same as the name segments at three times the cost: it dirties a page per value
+// and commit, the zone map a row per value and segment.
+type SegmentNames[N comparable] struct {
+	segment int64
+	names   map[N]bool
+}
+
+// Add adds a name of an event, and reports whether it is new in its segment.
+func (c *SegmentNames[N]) Add(seq int64, name N) (segment int64, isNew bool) {
+	segment = seq >> NameSegmentBits
+	if segment != c.segment || c.names == nil {
+		c.segment, c.names = segment, map[N]bool{}
+	}
+	isNew = !c.names[name]
+	c.names[name] = true
+	return segment, isNew
+}
+
+// Clear empties the cache after a rollback.
+func (c *SegmentNames[N]) Clear() { c.names = nil }
+
 // readNames returns the texts of a column of names; an empty list rather than nil, which would encode to null.
 func (t *Tables) readNames(ctx context.Context, kind NameKind, query string, args ...any) ([]string, error) {
 	type name struct {

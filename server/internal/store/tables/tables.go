@@ -170,8 +170,7 @@ type Engine interface {
 	// Commit waits until a write is committed and published. It may wait for the commit of another write, until a
 	// channel is closed; nil: it doesn't.
 	Commit(ctx context.Context, o *Op, until <-chan struct{}) error
-	// Member is the ID of this process among the hubs. It is no method of store.Members, which an engine could lack
-	// then: see Work.
+	// Member is store.Members.Self. With the same name, it would be what an engine without that method has.
 	Member() string
 	// Place is what the questions and deliveries of this hub store; zero: it is the only hub.
 	Place() store.Place
