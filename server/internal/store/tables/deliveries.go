@@ -35,15 +35,18 @@ func (t *Tables) nextDelivery(ctx context.Context) (time.Time, error) {
 // end, and attempts the deliveries whose owner it is.
 const (
 	QueryNextDelivery = `SELECT min(/*!wake*//*[*/CASE WHEN machine IN ('', $1) THEN wake ELSE greatest(until, wake) END/*]*/)
-		FROM deliveries /*!INDEXED BY deliveries_undelivered*/ WHERE /*!undelivered AND*/ open/*[*/ AND (machine IN ('', $1) OR until > 0)/*]*/`
+		FROM deliveries /*!INDEXED BY deliveries_undelivered*/
+		WHERE /*!undelivered AND*/ open/*[*/ AND (machine IN ('', $1) OR until > 0)/*]*/`
 	QueryDueDeliveries = `SELECT seq, wake FROM deliveries /*!INDEXED BY deliveries_undelivered*/ WHERE /*!undelivered AND*/ open AND wake <= $1
 		/*[*/ AND (machine IN ('', $2) OR until BETWEEN 1 AND $1) ORDER BY wake, seq LIMIT $3/*]*/`
 	leaseDeliveries = `UPDATE deliveries SET leased = $1, wake = greatest(due, $1)/*[*/, owner = $3/*]*/ WHERE seq = ANY($2)`
-	upsertDelivery  = `INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered/*[*/, owner, machine/*]*/)
-		SELECT $1, $2, $3, $4, $5, $6::bigint, $7, lease, $8, greatest($6::bigint, lease), $9, $10/*[*/, CASE WHEN lease > 0 THEN $12 ELSE '' END, machine/*]*/
+	upsertDelivery  = `INSERT INTO deliveries (seq, answer_id, state, attempts, sent, due, until, leased, handled, wake, open, undelivered
+			/*[*/, owner, machine/*]*/)
+		SELECT $1, $2, $3, $4, $5, $6::bigint, $7, lease, $8, greatest($6::bigint, lease), $9, $10
+			/*[*/, CASE WHEN lease > 0 THEN $12 ELSE '' END, machine/*]*/
 		FROM (SELECT machine, CASE WHEN machine IN ('', $13) THEN $11::bigint ELSE 0 END AS lease FROM questions WHERE seq = $1) q WHERE true
-		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts, sent = excluded.sent,
-			due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
+		ON CONFLICT (seq) DO UPDATE SET answer_id = excluded.answer_id, state = excluded.state, attempts = excluded.attempts,
+			sent = excluded.sent, due = excluded.due, until = excluded.until, leased = excluded.leased, handled = excluded.handled, wake = excluded.wake,
 			open = excluded.open, undelivered = excluded.undelivered/*[*/, owner = excluded.owner, machine = excluded.machine/*]*/`
 )
 

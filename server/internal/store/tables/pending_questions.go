@@ -69,8 +69,10 @@ type PendingUpdate struct {
 
 // The columns that pendingRow scans.
 const (
-	PendingColumns        = `seq, inbox <> 'pending', app, session, deadline, held_until, next_at, lifeline, status, addressed, same, same_as, joined`
-	QueryPendingQuestions = `SELECT ` + PendingColumns + ` FROM questions /*!INDEXED BY questions_by_inbox*/ WHERE inbox = 'pending' ORDER BY seq`
+	PendingColumns = `seq, inbox <> 'pending', app, session, deadline, held_until, next_at, lifeline, status,
+		addressed, same, same_as, joined`
+	QueryPendingQuestions = `SELECT ` + PendingColumns + ` FROM questions /*!INDEXED BY questions_by_inbox*/
+		WHERE inbox = 'pending' ORDER BY seq`
 )
 
 type pendingRow struct {

@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -74,14 +75,14 @@ func (t *Tables) PeopleVersion(ctx context.Context) (int64, error) {
 
 func (t *Tables) RecordUse(ctx context.Context, u *store.Uses) error {
 	return t.Write(ctx, Plain, func(w *Work) error {
-		for id, at := range u.SignIns {
-			if err := w.Exec(`UPDATE sign_ins SET seen_at = greatest(seen_at, $1) WHERE id = $2`, Millis(at), id); err != nil {
-				return err
-			}
-		}
-		for id, at := range u.Tokens {
-			if err := w.Exec(`UPDATE tokens SET used_at = greatest(used_at, $1) WHERE id = $2`, Millis(at), id); err != nil {
-				return err
+		for query, uses := range map[string]map[string]time.Time{
+			`UPDATE sign_ins SET seen_at = greatest(seen_at, $1) WHERE id = $2`: u.SignIns,
+			`UPDATE tokens SET used_at = greatest(used_at, $1) WHERE id = $2`:   u.Tokens,
+		} {
+			for id, at := range uses {
+				if err := w.Exec(query, Millis(at), id); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
