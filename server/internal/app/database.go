@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/server/internal/identity"
@@ -179,4 +180,65 @@ func Check(ctx context.Context, cfg Config) (report string, err error) {
 		report += fmt.Sprintf("%s is not here: make sure that %s is the key id that your hub prints when it starts.\n", KeyFile(cfg), ledger.KeyID)
 	}
 	return report, nil
+}
+
+// machineName returns the name of this machine.
+func machineName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "the hub's machine"
+	}
+	return name
+}
+
+// machineID identifies what loopback addresses mean for this hub: the machine since it started, and on
+// Linux the network of the process. Two containers have the same kernel and different networks, and cloned
+// machines have the same name.
+func machineID() string {
+	id := []string{machineName()}
+	if boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
+		id = append(id, strings.TrimSpace(string(boot)))
+	}
+	if network, err := os.Readlink("/proc/self/ns/net"); err == nil {
+		id = append(id, network)
+	}
+	return strings.Join(id, " ")
+}
+
+const (
+	// maxClockJump is how far the clock may be ahead of the newest event when the hub starts, or
+	// advance more than the hub has run.
+	maxClockJump = 24 * time.Hour
+	// clockTrial is how long the hub runs before it trusts a clock that jumped.
+	clockTrial = time.Hour
+)
+
+// retentionClock decides whether retention may believe the wall clock. A clock that is 40 days ahead
+// makes every event too old.
+type retentionClock struct {
+	expected time.Time // wall time at the last check, at first that of the newest event; zero: unknown
+	checked  time.Time // monotonic time of the last check; zero: there was none
+	doubted  time.Time // monotonic time since which the clock is in doubt; zero: it is not
+	trusts   bool      // regardless of the clock
+}
+
+// check compares the wall clock with the time that has passed; running is monotonic. A new doubt
+// comes with the size of the jump.
+func (c *retentionClock) check(wall, running time.Time) (trusted bool, jump time.Duration) {
+	wall = wall.Round(0) // without its monotonic part
+	if c.trusts {
+		return true, 0
+	}
+	if !c.expected.IsZero() {
+		jump = wall.Sub(c.expected)
+	}
+	if !c.checked.IsZero() {
+		jump -= running.Sub(c.checked)
+	}
+	c.expected, c.checked = wall, running
+	if jump > maxClockJump {
+		c.doubted = running
+		return false, jump
+	}
+	return c.doubted.IsZero() || running.Sub(c.doubted) >= clockTrial, 0
 }

@@ -135,3 +135,162 @@ func encode(members map[string]json.RawMessage) json.RawMessage {
 	}
 	return b
 }
+
+// MaxRequestSummary limits an event with a question in a list of request summaries. Names of its application and
+// session of more than usualName bytes, and names of many people, add to it: they are keys, so they are never cut.
+const MaxRequestSummary = 1536
+
+// Limits of the parts of a request summary, encoded.
+const (
+	maxSummaryTitle    = 200 // the question, and the object of its intent
+	maxSummaryName     = 72
+	maxSummaryArgument = 120
+	usualName          = 64
+)
+
+// requestSummary returns an event with a question in the form of a list of request summaries: the members for its row,
+// its place in the inbox and the count of pending requests, marked as shortened. Small events are unchanged.
+func requestSummary(e *store.Event) *store.Event {
+	if e.Question == nil || e.PayloadBytes == 0 && len(e.AppendJSON(nil, -1)) <= MaxRequestSummary {
+		return e
+	}
+	short := *e
+	short.Payload, short.PayloadBytes = nil, max(len(e.Payload), e.PayloadBytes, 1)
+	short.Envelope = summaryEnvelope(e)
+	short.Status = summaryStatus(e.Status)
+	short.QuestionTruncated = true
+	short.Question = []byte("{}")
+	room := MaxRequestSummary - len(short.AppendJSON(nil, -1)) + max(0, len(e.App)-usualName) + max(0, len(e.Session)-usualName)
+	short.Question = summaryQuestion(e.Question, room)
+	return &short
+}
+
+// summaryEnvelope keeps the members that name the requester.
+func summaryEnvelope(e *store.Event) []byte {
+	all := objectOf(slices.Concat([]byte("{"), e.Envelope, []byte("}")))
+	short := pick(all, "source_app", "session_id")
+	for _, name := range []string{"hook_event_type", "agent", "agent_id", "agent_type", "tool_name", "tool_use_id"} {
+		if value := all[name]; len(value) <= maxSummaryName {
+			short[name] = value
+		}
+	}
+	if short["hook_event_type"] == nil {
+		short["hook_event_type"] = textWithin(all["hook_event_type"], maxSummaryName)
+	}
+	text := encode(short)
+	return text[1 : len(text)-1]
+}
+
+// summaryStatus keeps the state, the votes and the recipients of a question.
+func summaryStatus(status []byte) []byte {
+	all := objectOf(status)
+	short := pick(all, "status", "revision", "expiresAt", "respondedAt", "requiredApprovals", "recipients", "awaiting", "waiter", "waiters",
+		"sameAs", "follows", "supersededBy", "risk", "class", "test", "probe", "source", "escalatedAt")
+	if len(all["outcome"]) <= maxSummaryTitle { // a choice resolves to its label
+		short["outcome"] = all["outcome"]
+	}
+	if held := objectOf(all["held"]); held != nil {
+		brief := pick(held, "until", "revision")
+		brief["outcome"], brief["by"] = textWithin(held["outcome"], maxSummaryName), pickIn(held["by"], "name", "verified")
+		short["held"] = encode(brief)
+	}
+	short["delivery"] = pickIn(all["delivery"], "state", "attempts", "handledAt", "nextAttemptAt")
+	short["respondedBy"] = pickIn(all["respondedBy"], "name", "verified", "via")
+	if intent := objectOf(all["intent"]); intent != nil {
+		short["intent"] = encode(map[string]json.RawMessage{
+			"verb": intent["verb"], "object": textWithin(intent["object"], maxSummaryTitle), "change": textWithin(intent["change"], maxSummaryName),
+		})
+	}
+	var votes []map[string]json.RawMessage
+	if json.Unmarshal(all["votes"], &votes) == nil && len(votes) > 0 {
+		for i := range votes {
+			choice := textWithin(votes[i]["choice"], maxSummaryName)
+			votes[i] = pick(votes[i], "user", "at")
+			votes[i]["choice"] = choice
+		}
+		short["votes"], _ = json.Marshal(votes) // cannot fail
+	}
+	return encode(short)
+}
+
+// summaryQuestion keeps the start of the question and, within room bytes, the start of the arguments of its call.
+func summaryQuestion(question []byte, room int) []byte {
+	all := objectOf(question)
+	short := pick(all, "type", "requiresResponse", "risk", "reasonRequired", "requiredApprovals", "alsoAsked")
+	short["question"] = textWithin(all["question"], maxSummaryTitle)
+	if all["appeal"] != nil {
+		short["appeal"] = json.RawMessage(`{"by":""}`)
+	}
+	call := objectOf(all["toolCall"])
+	if call == nil {
+		return encode(short)
+	}
+	arguments := map[string]json.RawMessage{}
+	shorten := func() json.RawMessage {
+		return encode(map[string]json.RawMessage{"name": textWithin(call["name"], maxSummaryName), "arguments": encode(maps.Clone(arguments))})
+	}
+	short["toolCall"] = shorten()
+	full := objectOf(call["arguments"])
+	for _, name := range slices.Sorted(maps.Keys(full)) {
+		arguments[name] = textWithin(full[name], maxSummaryArgument)
+		short["toolCall"] = shorten()
+		if len(encode(maps.Clone(short))) > room {
+			delete(arguments, name)
+		}
+	}
+	short["toolCall"] = shorten()
+	return encode(short)
+}
+
+// objectOf returns the members of a JSON object; nil for another value.
+func objectOf(value json.RawMessage) (members map[string]json.RawMessage) {
+	if json.Unmarshal(value, &members) != nil {
+		return nil
+	}
+	return members
+}
+
+// pick returns the named members of an object.
+func pick(object map[string]json.RawMessage, names ...string) map[string]json.RawMessage {
+	picked := map[string]json.RawMessage{}
+	for _, name := range names {
+		if value, ok := object[name]; ok {
+			picked[name] = value
+		}
+	}
+	return picked
+}
+
+// pickIn is pick for an encoded object; nil for another value.
+func pickIn(value json.RawMessage, names ...string) json.RawMessage {
+	object := objectOf(value)
+	if object == nil {
+		return nil
+	}
+	return encode(pick(object, names...))
+}
+
+// textWithin returns the start and the end of a JSON string, encoded in at most limit bytes, and a value that is no
+// string only if it fits.
+func textWithin(value json.RawMessage, limit int) json.RawMessage {
+	var text string
+	if len(value) <= limit {
+		return value
+	}
+	if json.Unmarshal(value, &text) != nil {
+		return nil
+	}
+	for keep := min(limit, len(text)); keep > 8; keep -= keep / 8 {
+		head, tail := keep*2/3, len(text)-keep/3
+		for head > 0 && !utf8.RuneStart(text[head]) {
+			head--
+		}
+		for tail < len(text) && !utf8.RuneStart(text[tail]) {
+			tail++
+		}
+		if b, err := json.Marshal(text[:head] + "…" + text[tail:]); err == nil && len(b) <= limit {
+			return b
+		}
+	}
+	return json.RawMessage(`"…"`)
+}

@@ -1,8 +1,12 @@
 package question
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -211,4 +215,61 @@ func (s *Snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
 		return sameArguments && hasVote(s.Status.Votes, s.toVote(r, by, time.Time{}))
 	}
 	return s.Status.Status == schema.Responded && equalAnswer(s.Status.Response, r) && s.Status.RespondedBy.Name == by.Name
+}
+
+// equalAnswer reports whether r has the same content as the stored answer a.
+func equalAnswer(a *schema.Answer, r *schema.Response) bool {
+	return a != nil && equalPtr(a.Permission, r.Permission) && equalPtr(a.Response, r.Response) && equalPtr(a.Choice, r.Choice) &&
+		maps.EqualFunc(a.Answers, r.Answers, equalJSON) && equalJSON(a.ModifiedArguments, r.ModifiedArguments) &&
+		a.Reason == r.Reason && a.Comment == r.Comment && equalJSON(a.Remember, r.Remember) &&
+		a.Interrupt == r.Interrupt && a.AskBack == r.AskBack
+}
+
+func equalPtr[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// equalJSON reports whether two JSON texts have the same value. White space, member
+// order and escapes don't matter. Two empty texts are equal.
+func equalJSON(a, b json.RawMessage) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	x, errX := decodeExact(a)
+	y, errY := decodeExact(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+// decodeExact decodes JSON with numbers kept as text: as floats, two different long ids
+// could compare equal.
+func decodeExact(raw []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	return v, dec.Decode(&v)
+}
+
+// A question with a ticket of hookback doctor is marked as a test and counts nowhere. Agents can get
+// tickets, so such a question can only be denied: nothing that needs an approval can hide behind one.
+
+// DenyProbe returns the change that denies a question of hookback doctor, with its request secret.
+func (s *Snapshot) DenyProbe(secret, reason string, now time.Time) (*store.Change, error) {
+	if !s.Status.Probe {
+		return nil, schema.ErrForbidden
+	}
+	if err := s.CheckSecret(schema.SecretHeader, secret); err != nil {
+		return nil, err
+	}
+	if s.Status.IsSettled() {
+		return nil, SettledError(&s.Status)
+	}
+	denied := false
+	r := &schema.Response{Permission: &denied, Reason: reason}
+	if err := s.Ask.CheckResponse(r); err != nil {
+		return nil, err
+	}
+	res := &resolution{
+		state: schema.Responded, outcome: schema.Deny, source: schema.ByRule, reason: reason,
+		by: &schema.Responder{Name: "hookback doctor", Via: "rule"}, answer: schema.Answer{Permission: &denied},
+	}
+	return res.change(s, now)
 }

@@ -4,10 +4,12 @@ package studio
 
 import (
 	"context"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/ratings"
 )
 
@@ -50,4 +52,34 @@ func (s *Service) Acquire(ctx context.Context) (release func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// Policies returns the policy files in force, with the effect of their rules on the last 30 days.
+func (s *Service) Policies(ctx context.Context) (*history.PolicyList, error) {
+	release, err := s.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	r, complete, err := s.readReports(ctx, s.Clock())
+	if err != nil {
+		return nil, err
+	}
+	list := &history.PolicyList{Policies: []history.ReportedPolicy{}, Complete: complete && len(r.files) <= maxPolicies}
+	listed := r.listed()
+	for i, p := range listed {
+		p.parse(strconv.Itoa(i))
+		p.Sessions = int64(len(p.seen))
+	}
+	if len(listed) > 0 {
+		counted, err := s.countHits(ctx, r, listed)
+		if err != nil {
+			return nil, err
+		}
+		list.Complete = list.Complete && counted
+	}
+	for _, p := range listed {
+		list.Policies = append(list.Policies, p.ReportedPolicy)
+	}
+	return list, nil
 }

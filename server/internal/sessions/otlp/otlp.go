@@ -48,28 +48,6 @@ type Batch struct {
 	Rejected int            // number of records without a session id
 }
 
-// The readers of the bodies of POST /v1/logs, /v1/metrics and /v1/traces, in both encodings. Their only error is
-// ErrMalformed.
-
-func Logs(body []byte) (Batch, error)            { return read[logsRequest](body, decodeJSON) }
-func LogsProtobuf(body []byte) (Batch, error)    { return read[logsRequest](body, decodeProtobuf) }
-func Metrics(body []byte) (Batch, error)         { return read[metricsRequest](body, decodeJSON) }
-func MetricsProtobuf(body []byte) (Batch, error) { return read[metricsRequest](body, decodeProtobuf) }
-func Spans(body []byte) (Batch, error)           { return read[spansRequest](body, decodeJSON) }
-func SpansProtobuf(body []byte) (Batch, error)   { return read[spansRequest](body, decodeProtobuf) }
-
-func read[T interface{ batch() (Batch, error) }](body []byte, decode func([]byte, any) error) (Batch, error) {
-	var request T
-	if err := decode(body, &request); err != nil {
-		return Batch{}, err
-	}
-	b, err := request.batch()
-	if err != nil {
-		return Batch{}, err
-	}
-	return b, nil
-}
-
 // agents maps prefixes of service.name to agents and the prefixes of their record names.
 var agents = []struct{ service, name, prefix string }{
 	{"claude-code", "claude-code", "claude_code."},
