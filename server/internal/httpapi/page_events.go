@@ -18,12 +18,14 @@ func (s *Server) eventHandlers() map[string]handler {
 		"GET " + schema.PathRecent: handle(func(r *request, _ none) ([]byte, error) {
 			return s.Query.Recent(r, int(r.number("limit")), query.Form(r.number("summary")))
 		}),
-		"GET " + schema.PathEvents:        handle(s.findEvents),
-		"GET " + schema.PathFilterOptions: get(s.Query.Store.FilterOptions),
-		"GET " + schema.PathSearch:        handle(s.search),
-		"GET " + schema.PathEvent:         byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Event(r, id) }),
-		"GET " + schema.PathContext:       byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Context(r, id) }),
-		"GET " + schema.PathReceipt:       byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Receipt(r, id) }),
+		"GET " + schema.PathEvents: handle(s.findEvents),
+		"GET " + schema.PathFilterOptions: handle(func(r *request, _ none) (schema.FilterOptions, error) {
+			return s.Query.Store.FilterOptions(r)
+		}),
+		"GET " + schema.PathSearch:  handle(s.search),
+		"GET " + schema.PathEvent:   byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Event(r, id) }),
+		"GET " + schema.PathContext: byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Context(r, id) }),
+		"GET " + schema.PathReceipt: byID(func(r *request, id schema.EventID, _ none) ([]byte, error) { return s.Query.Receipt(r, id) }),
 	}
 }
 

@@ -45,7 +45,7 @@ func (s *Server) historyHandlers() map[string]handler {
 		"GET " + schema.PathRiskyCalls: handle(s.riskyCalls),
 
 		"GET " + schema.PathLedger:     raw(s.ledger),
-		"GET " + schema.PathLedgerHead: get(s.Query.Store.LedgerHead),
+		"GET " + schema.PathLedgerHead: handle(func(r *request, _ none) ([]byte, error) { return s.Query.Store.LedgerHead(r) }),
 	}
 }
 

@@ -32,11 +32,12 @@ type NetHTTP struct {
 const eventStreamType = "text/event-stream"
 
 // adaptedResponse is the http.ResponseWriter of the handler. Writes before the first Flush
-// are buffered; later writes go through a pipe to the connection.
+// are buffered; later writes go to the connection.
 type adaptedResponse struct {
 	header  http.Header
 	started chan struct{} // closed when streaming starts
-	out     *io.PipeWriter
+	chunks  chan []byte   // of the stream; closed when the handler ends
+	gone    chan struct{} // closed when nothing is sent any more
 
 	mu        sync.Mutex
 	status    int          // 0: not set yet
@@ -64,7 +65,12 @@ func (b *adaptedResponse) Write(p []byte) (int, error) {
 		return b.buffered.Write(p)
 	}
 	b.mu.Unlock()
-	return b.out.Write(p)
+	select {
+	case b.chunks <- bytes.Clone(p):
+		return len(p), nil
+	case <-b.gone:
+		return 0, io.ErrClosedPipe
+	}
 }
 
 // Flush implements http.Flusher.
@@ -98,8 +104,7 @@ func (s *NetHTTP) Serve(c *fiber.Ctx, handler func(waitCtx context.Context) http
 		cancel()
 		unwatch()
 	}
-	in, out := io.Pipe()
-	w := &adaptedResponse{header: http.Header{}, started: make(chan struct{}), out: out}
+	w := &adaptedResponse{header: http.Header{}, started: make(chan struct{}), chunks: make(chan []byte), gone: make(chan struct{})}
 	req := netHTTPRequest(peerCtx, c)
 	done := make(chan struct{})
 	go func() {
@@ -109,7 +114,7 @@ func (s *NetHTTP) Serve(c *fiber.Ctx, handler func(waitCtx context.Context) http
 				LogPanic(s.Log, v)
 				w.WriteHeader(http.StatusInternalServerError)
 			}
-			_ = out.Close()
+			close(w.chunks)
 		}()
 		handler(waitCtx).ServeHTTP(w, req)
 	}()
@@ -133,7 +138,7 @@ func (s *NetHTTP) Serve(c *fiber.Ctx, handler func(waitCtx context.Context) http
 	isStream := strings.HasPrefix(string(c.Response().Header.ContentType()), eventStreamType)
 	c.Context().SetBodyStreamWriter(func(to *bufio.Writer) {
 		defer release()
-		s.copyStream(&deadlineWriter{to, cn, s.WriteTimeout}, w, in, isStream)
+		s.copyStream(&deadlineWriter{to, cn, s.WriteTimeout}, w, isStream)
 		cancel() // the peer is gone or the handler is done
 		<-done
 	})
@@ -171,25 +176,8 @@ func (p *deadlineWriter) writeChunk(chunk []byte) bool {
 
 // copyStream sends the handler's output as it is written. On an event stream it sends a
 // comment as a heartbeat when there was no output for HookHeartbeat.
-func (s *NetHTTP) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.PipeReader, isStream bool) {
-	defer func() { _ = in.CloseWithError(io.ErrClosedPipe) }()
-	chunks, done := make(chan []byte), make(chan struct{})
-	defer close(done)
-	go func() {
-		defer close(chunks)
-		for {
-			chunk := make([]byte, 4096)
-			n, err := in.Read(chunk)
-			if err != nil {
-				return
-			}
-			select {
-			case chunks <- chunk[:n]:
-			case <-done:
-				return
-			}
-		}
-	}()
+func (s *NetHTTP) copyStream(dst *deadlineWriter, w *adaptedResponse, isStream bool) {
+	defer close(w.gone)
 	w.mu.Lock()
 	buffered := w.buffered.Bytes()
 	w.mu.Unlock()
@@ -200,7 +188,7 @@ func (s *NetHTTP) copyStream(dst *deadlineWriter, w *adaptedResponse, in *io.Pip
 	defer ticker.Stop()
 	for atBoundary := true; ; { // a heartbeat must not split an event
 		select {
-		case chunk, more := <-chunks:
+		case chunk, more := <-w.chunks:
 			if !more || !dst.writeChunk(chunk) {
 				return
 			}

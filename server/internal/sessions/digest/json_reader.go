@@ -19,52 +19,39 @@ func borrowDecoder(raw []byte) *jsontext.Decoder {
 
 // EachMember calls fn with each member of the JSON object raw, and stops at the first syntax
 // error. It calls fn for nothing if raw is not an object. value is valid only during the call.
-func EachMember(raw []byte, fn func(name string, value []byte)) {
+func EachMember(raw []byte, fn func(name string, value []byte)) { each(raw, '{', fn) }
+
+// eachElement calls fn with each element of the JSON array raw, like EachMember.
+func eachElement(raw []byte, fn func(value []byte)) {
+	each(raw, '[', func(_ string, value []byte) { fn(value) })
+}
+
+func each(raw []byte, opening jsontext.Kind, fn func(name string, value []byte)) {
 	if len(raw) == 0 {
 		return
 	}
 	dec := borrowDecoder(raw)
 	defer decoderPool.Put(dec)
-	if dec.PeekKind() != '{' {
+	if dec.PeekKind() != opening {
 		return
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return
 	}
 	var name []byte
-	for dec.PeekKind() == '"' {
-		key, err := dec.ReadValue()
-		if err != nil {
-			return
+	for closing := opening + 2; dec.PeekKind() != closing; {
+		if opening == '{' {
+			key, err := dec.ReadValue()
+			if err != nil {
+				return
+			}
+			name, _ = jsontext.AppendUnquote(name[:0], key)
 		}
-		name, _ = jsontext.AppendUnquote(name[:0], key)
 		value, err := dec.ReadValue()
 		if err != nil {
 			return
 		}
 		fn(string(name), value)
-	}
-}
-
-// eachElement calls fn with each element of the JSON array raw, like EachMember.
-func eachElement(raw []byte, fn func(value []byte)) {
-	if len(raw) == 0 {
-		return
-	}
-	dec := borrowDecoder(raw)
-	defer decoderPool.Put(dec)
-	if dec.PeekKind() != '[' {
-		return
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return
-	}
-	for dec.PeekKind() != ']' {
-		value, err := dec.ReadValue()
-		if err != nil {
-			return
-		}
-		fn(value)
 	}
 }
 
