@@ -155,9 +155,6 @@ func (cfg Config) withDefaults(getenv func(string) string) (Config, error) {
 	if cfg.Stdout == nil {
 		cfg.Stdout = io.Discard
 	}
-	if cfg.Stderr == nil {
-		cfg.Stderr = io.Discard
-	}
 	cfg.StopWithin = cmp.Or(cfg.StopWithin, 5*time.Second)
 	if cfg.DataDir == "" && (cfg.DB == "" || isPostgres(cfg.DB)) {
 		dir, err := dataDir(getenv)
@@ -322,10 +319,14 @@ func (cfg Config) localAccounts() peer.Accounts {
 
 func (cfg Config) logger() *slog.Logger {
 	options := &slog.HandlerOptions{Level: cfg.LogLevel}
-	if cfg.LogFormat == "json" {
+	switch {
+	case cfg.Stderr == nil:
+		return slog.New(slog.DiscardHandler)
+	case cfg.LogFormat == "json":
 		return slog.New(slog.NewJSONHandler(cfg.Stderr, options))
+	default:
+		return slog.New(slog.NewTextHandler(cfg.Stderr, options))
 	}
-	return slog.New(slog.NewTextHandler(cfg.Stderr, options))
 }
 
 // pendingLimits returns the limits for -max-pending; 0 selects the defaults.
