@@ -13,16 +13,19 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// Limits of a preview and of a replay. They report the permissions read until the first limit is reached.
 const (
 	previewMaxQuestions = 5000
-	previewTimeLimit    = 750 * time.Millisecond
 	previewMaxExamples  = 5
 	replayDays          = 30
-	replayMaxQuestions  = 20_000
-	replayTimeLimit     = time.Second
 	replayPage          = 250
 )
+
+// pastLimits bound what is read of the past. A preview and a replay report the permissions up to the first limit.
+type pastLimits struct {
+	since     time.Time
+	questions int
+	within    time.Duration
+}
 
 // pastPermission is a stored permission, compared with a rule.
 type pastPermission struct {
@@ -34,26 +37,25 @@ type pastPermission struct {
 	isByPerson bool // a person answered it
 }
 
-// eachPermission calls fn with the stored permissions since that time, newest first, until a limit is reached.
-// complete is set if none is.
+// eachPermission calls fn with the stored permissions, newest first. complete is set if it has all since that time.
 func (h *Hub) eachPermission(
-	ctx context.Context, rule *schema.Rule, since time.Time, limit int, within time.Duration, fn func(*pastPermission),
+	ctx context.Context, rule *schema.Rule, limits pastLimits, fn func(*pastPermission),
 ) (complete bool, err error) {
 	set, err := rules.NewSet([]rules.StoredRule{{Rule: *rule, Since: rule.CreatedAt}})
 	if err != nil {
 		return false, err
 	}
-	deadline := time.Now().Add(within)
+	deadline := time.Now().Add(limits.within)
 	for before := schema.EventID(math.MaxInt64); ; {
 		page, err := h.Store.Questions(ctx, before, replayPage)
 		if err != nil || len(page) == 0 {
 			return err == nil, err
 		}
 		for _, e := range page {
-			if e.ReceivedAt.Before(since) {
+			if e.ReceivedAt.Before(limits.since) {
 				return true, nil
 			}
-			if limit == 0 || time.Now().After(deadline) {
+			if limits.questions == 0 || time.Now().After(deadline) {
 				return false, nil
 			}
 			p := pastPermission{Event: e}
@@ -61,7 +63,7 @@ func (h *Hub) eachPermission(
 				json.Unmarshal(e.Status, &p.status) != nil {
 				continue
 			}
-			limit--
+			limits.questions--
 			call := ruleCall(e, &p.ask, &p.status, question.CallOf(e, &p.ask))
 			call.ID = 0 // ignore when the rule was created
 			p.tool, p.isMatched = call.Tool, set.Decide(call, rule.CreatedAt) != nil
@@ -78,7 +80,8 @@ func (h *Hub) encodePreview(ctx context.Context, p schema.RulePreview) ([]byte, 
 	opposed, others := []json.RawMessage{}, []json.RawMessage{} // newest first
 	if p.Refused == "" {
 		agreeing := map[string]schema.Outcome{schema.ThenAllow: schema.Approve, schema.ThenDeny: schema.Deny}[p.Rule.Then]
-		_, err := h.eachPermission(ctx, &p.Rule, time.Time{}, previewMaxQuestions, previewTimeLimit, func(past *pastPermission) {
+		limits := pastLimits{questions: previewMaxQuestions, within: 750 * time.Millisecond}
+		_, err := h.eachPermission(ctx, &p.Rule, limits, func(past *pastPermission) {
 			if p.Looked++; !past.isMatched {
 				return
 			}
@@ -114,8 +117,8 @@ func (h *Hub) replayRule(ctx context.Context, rule *schema.Rule) (*history.Repla
 	opposed, others := []history.ReplayExample{}, []history.ReplayExample{} // newest first
 	opposing := map[string]schema.Outcome{schema.ThenAllow: schema.Deny, schema.ThenDeny: schema.Approve}[rule.Then]
 	var err error
-	since := h.Clock().AddDate(0, 0, -replayDays)
-	r.Complete, err = h.eachPermission(ctx, rule, since, replayMaxQuestions, replayTimeLimit, func(past *pastPermission) {
+	limits := pastLimits{since: h.Clock().AddDate(0, 0, -replayDays), questions: 20_000, within: time.Second}
+	r.Complete, err = h.eachPermission(ctx, rule, limits, func(past *pastPermission) {
 		r.Looked++
 		switch {
 		case !past.isMatched:

@@ -2,15 +2,23 @@ package otlp
 
 import "encoding/json"
 
-// The readers of the bodies of POST /v1/logs, /v1/metrics and /v1/traces, in both encodings. Their only error is
-// ErrMalformed.
+// Logs reads the body of POST /v1/logs in JSON. The only error of the readers is ErrMalformed.
+func Logs(body []byte) (Batch, error) { return read[logsRequest](body, decodeJSON) }
 
-func Logs(body []byte) (Batch, error)            { return read[logsRequest](body, decodeJSON) }
-func LogsProtobuf(body []byte) (Batch, error)    { return read[logsRequest](body, decodeProtobuf) }
-func Metrics(body []byte) (Batch, error)         { return read[metricsRequest](body, decodeJSON) }
+// LogsProtobuf is Logs for protobuf.
+func LogsProtobuf(body []byte) (Batch, error) { return read[logsRequest](body, decodeProtobuf) }
+
+// Metrics reads the body of POST /v1/metrics in JSON.
+func Metrics(body []byte) (Batch, error) { return read[metricsRequest](body, decodeJSON) }
+
+// MetricsProtobuf is Metrics for protobuf.
 func MetricsProtobuf(body []byte) (Batch, error) { return read[metricsRequest](body, decodeProtobuf) }
-func Spans(body []byte) (Batch, error)           { return read[spansRequest](body, decodeJSON) }
-func SpansProtobuf(body []byte) (Batch, error)   { return read[spansRequest](body, decodeProtobuf) }
+
+// Spans reads the body of POST /v1/traces in JSON.
+func Spans(body []byte) (Batch, error) { return read[spansRequest](body, decodeJSON) }
+
+// SpansProtobuf is Spans for protobuf.
+func SpansProtobuf(body []byte) (Batch, error) { return read[spansRequest](body, decodeProtobuf) }
 
 func read[T interface{ batch() (Batch, error) }](body []byte, decode func([]byte, any) error) (Batch, error) {
 	var request T
