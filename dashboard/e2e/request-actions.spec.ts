@@ -1,4 +1,5 @@
 import type { Page, Route } from '@playwright/test'
+import { accessibilityViolations } from './accessibility.ts'
 import { Agent } from './agent.ts'
 import {
   choose,
@@ -40,6 +41,50 @@ async function confirm(page: Page, name: RegExp) {
 }
 
 test.describe('Request actions', () => {
+  test('have one row for like calls, and one key that approves those on screen', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    const asked = []
+    for (const name of ['a', 'b', 'c', 'd'])
+      asked.push(await agent.ask(hub, bash(`go test ./internal/${name}`), { session_id: name }))
+    const [one = 0, two = 0, three = 0, four = 0] = asked.map((a) => a.id)
+    await agent.ask(hub, bash('rm -rf ~'))
+    await page.clock.install()
+    await openAt(page, hub)
+    await choose(page, one)
+    await expect(row(page, one)).toContainText('4 × Run go test …')
+    for (const id of [two, three, four]) await expect(row(page, id)).toHaveCount(0)
+    expect(Math.round((await row(page, one).boundingBox())!.height)).toBeGreaterThanOrEqual(40)
+    expect(Math.round((await row(page, one).boundingBox())!.height)).toBeLessThanOrEqual(48)
+    const group = detail(page, one).getByTestId('group')
+    await expect(group.getByRole('checkbox')).toHaveCount(4)
+    await expect(group.locator('li mark')).toHaveText(['a', 'b', 'c', 'd'].map((n) => `./internal/${n}`))
+    expect(await accessibilityViolations(page)).toEqual([])
+
+    // Another call joins: it is shown, and a key that was meant for the others decides nothing.
+    const fifth = await agent.ask(hub, bash('go test ./internal/e'), { session_id: 'e' })
+    await expect(group.getByRole('checkbox')).toHaveCount(5)
+    await page.keyboard.press('Shift+A')
+    expect((await statusOf(hub, one)).status).toBe('pending')
+    expect((await statusOf(hub, one)).held).toBeUndefined()
+
+    await group.getByRole('checkbox', { name: /internal\/b / }).uncheck()
+    await skipGrace(page)
+    await page.keyboard.press('Shift+A')
+    await expect(page.getByTestId('undo')).toContainText('4 approved')
+    for (const id of [one, three, four, fifth.id])
+      await expect.poll(async () => (await statusOf(hub, id)).held?.outcome).toBe('approve')
+    await expect(row(page, two)).toContainText('Run go test ./internal/b')
+    expect((await statusOf(hub, two)).status).toBe('pending')
+    await page.clock.runFor(15_000)
+    for (const at of [0, 2, 3]) expect((await asked[at]!.answer).permission).toBe(true)
+
+    await choose(page, two)
+    await expect(detail(page, two).getByTestId('group')).toHaveCount(0)
+  })
+
   test('approve several reviewed requests without the risky ones, and undo them', async ({
     page,
     context,
@@ -122,11 +167,10 @@ test.describe('Request actions', () => {
     await openAt(page, hub, `/inbox/${second[2]}`)
     await expect(detail(page, second[2]!)).toBeVisible()
     await skipGrace(page)
-    await page.keyboard.press('Shift+A')
+    await page.getByRole('button', { name: 'Review and approve 37' }).click()
     const dialog = page.getByRole('dialog', { name: 'Approve 37 requests?' })
     const lines = dialog.locator('.line .title')
-    await expect(lines).toHaveText(['npm run …', 'go test …'])
-    await expect(dialog.locator('.line').nth(1)).toContainText('30 ×')
+    await expect(lines).toHaveText([/^\d × npm run …$/, '30 × go test …'])
     await expect(dialog.locator('mark').getByText('./internal/pkg7', { exact: true })).toBeVisible()
     await expect(dialog.getByRole('region', { name: `What will happen (#${unusual})` })).toContainText(
       'make deploy',

@@ -66,7 +66,8 @@ test.describe('Rules', () => {
     await answered.getByRole('button', { name: 'Confirm revoke' }).click()
     await expect(answered).toContainText('revoked')
     const after = await ask(agent, hub, 'npm test -- --run e')
-    await expect(row(page, after.id)).toContainText('Run a shell command')
+    await expect(row(page, id)).toContainText('2 × Run npm test -- --run …') // with the one that is still open
+    await page.getByRole('button', { name: '2 like calls; show each.' }).click()
     await expect(
       page.getByRole('region', { name: 'Needs you' }).locator(`[data-id="${after.id}"]`),
     ).toBeVisible()

@@ -12,7 +12,8 @@ test.describe('Triage', () => {
     agent,
   }) => {
     const ids: number[] = []
-    for (let i = 0; i < 3; i++) ids.push((await agent.ask(hub, { question: `Q${i}`, ...bash(`ls ${i}`) })).id)
+    for (const command of ['ls', 'make', 'date'])
+      ids.push((await agent.ask(hub, { question: 'Go on?', ...bash(command) })).id)
     await openAt(page, hub)
     await expect(detail(page, ids[0]!)).toBeVisible()
     await page.keyboard.press('j')

@@ -348,6 +348,11 @@ export const lazyInboxText = {
     reset: 'Reset',
     whatChanged: 'What changed',
   },
+  group: {
+    label: 'Calls like this one',
+    approve: (n: number) => `Approve ${n === 1 ? 'the one that is checked' : `these ${n}`}`,
+    hint: 'The answers below are for the call above only.',
+  },
   bulk: {
     title: (n: number) =>
       n === 0 ? 'No requests to approve' : n === 1 ? 'Approve this request?' : `Approve ${n} requests?`,

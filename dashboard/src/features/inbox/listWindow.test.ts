@@ -6,12 +6,12 @@ describe('The list window', () => {
   const offsets = layOut(rows)
 
   test('places the rows below each other, with room for open duplicates', () => {
-    expect([...offsets.slice(0, 4)]).toEqual([0, ROW, 4 * ROW + 28, 5 * ROW + 28])
-    expect(offsets.at(-1)).toBe(502 * ROW + 28)
+    expect([...offsets.slice(0, 4)]).toEqual([0, ROW, 4 * ROW, 5 * ROW])
+    expect(offsets.at(-1)).toBe(502 * ROW)
   })
 
   test('contains the rows of the viewport and the tab stop', () => {
-    expect(rowsWithin(offsets, 0, 100)).toEqual([0, 1])
+    expect(rowsWithin(offsets, 0, 2 * ROW)).toEqual([0, 1])
     expect(rowsWithin(offsets, -500, 0)).toEqual([])
     expect(rowsWithin(offsets, ROW + 1, ROW + 2, 400)).toEqual([1, 400])
     expect(rowsWithin(offsets, ROW + 1, ROW + 2, 1)).toEqual([1])

@@ -2,11 +2,9 @@
 
 /** The header of a group. */
 export const HEADER = 32
-/** The button that expands the duplicates of a row. */
-const DUPLICATES = 28
 
 /** A row, the style variable --row. */
-export const ROW = 76
+export const ROW = 44
 
 /**
  * The offsets of the rows in their group, and last the height of all rows.
@@ -15,8 +13,7 @@ export const ROW = 76
 export function layOut(rows: readonly { duplicates: number; open: boolean }[]): Float64Array {
   const offsets = new Float64Array(rows.length + 1)
   for (const [i, { duplicates, open }] of rows.entries()) {
-    const more = duplicates > 0 ? DUPLICATES + (open ? duplicates * ROW : 0) : 0
-    offsets[i + 1] = (offsets[i] ?? 0) + ROW + more
+    offsets[i + 1] = (offsets[i] ?? 0) + ROW * (open ? 1 + duplicates : 1)
   }
   return offsets
 }

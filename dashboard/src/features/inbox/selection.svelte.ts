@@ -4,8 +4,12 @@ import { SvelteSet } from 'svelte/reactivity'
 class Selection {
   readonly ids = new SvelteSet<number>()
 
-  toggle(id: number): void {
-    if (!this.ids.delete(id)) this.ids.add(id)
+  /** Selects these requests, or none of them if all are selected. */
+  toggle(ids: readonly number[]): void {
+    const selected = ids.every((id) => this.ids.has(id))
+    for (const id of ids)
+      if (selected) this.ids.delete(id)
+      else this.ids.add(id)
   }
 
   /** Removes all ids that are not in the set. */

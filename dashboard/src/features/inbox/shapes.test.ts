@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toRequest, type Request } from '../../lib/stream/requests'
 import { aRequest, commandView } from '../../testing/factories'
 import type { Status } from '../../lib/api/types'
-import { shapesOf } from './shapes'
+import { groupsOf, shapesOf } from './shapes'
 
 let id = 0
 const run = (command: string, status: Partial<Status> = {}, args = {}) =>
@@ -50,4 +50,20 @@ describe('shapesOf', () => {
 
   it('has a harmless call as one line', () =>
     expect(summary([run('ls', { class: 'harmless' })])).toEqual([[1, 'ls']]))
+})
+
+describe('groupsOf', () => {
+  it('groups only open requests that may be approved together, under the first of them', () => {
+    const [a, b] = [run('go test a'), run('go test b')]
+    const done = run('go test c', { status: 'responded', outcome: 'approve' })
+    const votes = run('go test d', { requiredApprovals: 2 })
+    const summary = run('go test e')
+    summary.event = { ...summary.event, payloadTruncated: true }
+    const groups = groupsOf([run('make x'), done, votes, summary, a, b], [])
+    expect([...groups].map(([first, shape]) => [first, shape.requests.map((r) => r.id)])).toEqual([
+      [a.id, [a.id, b.id]],
+    ])
+    const freeze = { id: 1, scope: 'all', created_at: 1 } as const
+    expect(groupsOf([a, b], [freeze]).size).toBe(0)
+  })
 })

@@ -1,7 +1,9 @@
 import { toJson } from '../../lib/api/exactJson'
 import { callPreview } from '../../lib/format/callPreview'
 import { countInvisible } from '../../lib/format/invisibleChars'
-import { isHarmless, type Request } from '../../lib/stream/requests'
+import type { Freeze } from '../../lib/api/schema'
+import { isHarmless, isWhole, type Request } from '../../lib/stream/requests'
+import { bulkBlocker } from './view'
 
 /** Requests whose calls are equal but for one word. */
 export interface Shape {
@@ -21,8 +23,24 @@ const MAX_LINE = 160
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : toJson(value))
 
-/** A call as words on one line, and its other arguments; undefined if it needs more room. */
-function lineOf(r: Request): { words: string[]; more: string } | undefined {
+interface Line {
+  words: string[]
+  /** Its other arguments. */
+  more: string
+  /** Equal for calls that may have one shape. */
+  key: string
+}
+/** The lines of requests, which are replaced when they change. */
+const lines = new WeakMap<Request, Line | false>()
+
+/** A call as words on one line; undefined if it needs more room. */
+function lineOf(r: Request): Line | undefined {
+  let line = lines.get(r)
+  if (line === undefined) lines.set(r, (line = readLine(r) ?? false))
+  return line || undefined
+}
+
+function readLine(r: Request): Line | undefined {
   const preview = callPreview(r.event, r.status.view)
   if (!preview || preview.plan !== undefined || preview.changes.length > 0 || preview.commands.length > 1)
     return undefined
@@ -33,21 +51,27 @@ function lineOf(r: Request): { words: string[]; more: string } | undefined {
   const more = command === undefined ? '' : rest.join(' ')
   const all = line + more
   if (all.length > MAX_LINE || all.includes('\n') || countInvisible(all) > 0) return undefined
-  return { words: line.split(' '), more }
+  const { cwd, branch, commit } = r.question.context ?? {}
+  const apart = [r.event.source_app, r.question.toolCall?.name, cwd, branch, commit, more]
+  const words = line.split(' ')
+  return { words, more, key: toJson([...apart, words.length, words[0]].map((v) => v ?? null)) }
 }
 
 /** The requests by shape, in the order of the first of each. What is unlike all others has no words, unless it is harmless. */
 export function shapesOf(requests: readonly Request[]): Shape[] {
-  const shapes: (Shape & { key?: string })[] = []
+  const shapes: Shape[] = []
+  const byKey = new Map<string, Shape[]>()
   for (const r of requests) {
     const line = lineOf(r)
-    const { cwd, branch, commit } = r.question.context ?? {}
-    const tool = r.question.toolCall?.name
-    const key =
-      line && toJson([r.event.source_app, tool, cwd, branch, commit, line.more].map((v) => v ?? null))
-    const shape = line && shapes.find((s) => s.key === key && joins(s, line.words))
-    if (shape) shape.requests.push(r)
-    else shapes.push({ requests: [r], more: '', differing: [], key, ...line })
+    const like = line && (byKey.get(line.key) ?? [])
+    const shape = like?.find((s) => joins(s, line?.words ?? []))
+    if (shape) {
+      shape.requests.push(r)
+      continue
+    }
+    const made = { requests: [r], words: line?.words, more: line?.more ?? '', differing: [] }
+    shapes.push(made)
+    if (line) byKey.set(line.key, [...(like ?? []), made])
   }
   return shapes.map((s) => {
     const [only, ...others] = s.requests
@@ -55,6 +79,17 @@ export function shapesOf(requests: readonly Request[]): Shape[] {
     const { at } = s
     return at === undefined ? s : { ...s, differing: s.requests.map((r) => lineOf(r)?.words[at] ?? '') }
   })
+}
+
+/** The groups of like calls that can be approved together, by the id of their first request. */
+export function groupsOf(requests: readonly Request[], freezes: readonly Freeze[]): Map<number, Shape> {
+  const open = requests.filter((r) => isWhole(r.event) && bulkBlocker(r, freezes) === undefined)
+  const groups = new Map<number, Shape>()
+  for (const shape of shapesOf(open)) {
+    const [first, second] = shape.requests
+    if (first && second) groups.set(first.id, shape)
+  }
+  return groups
 }
 
 /** Whether a call differs from the shape in no word, or in the one word in which its calls differ. Not in the first: that is another program. */

@@ -36,6 +36,8 @@ export const inboxText = {
     clear: 'Clear',
     select: (id: number) => `Select #${id}`,
     duplicates: (n: number) => `${n} agents are asking the same thing; your answer applies to all.`,
+    like: (n: number) => `${n} like calls; show each.`,
+    likeOf: (id: number) => `Calls like #${id}`,
     duplicatesOf: (id: number) => `Same request as #${id}`,
     filtered: (n: number) => `${n} waiting, none match the filter.`,
     empty: 'You’re all caught up.',

@@ -35,7 +35,7 @@ export const shortcutText = {
     '.': 'Sort the list by urgency again',
     'Shift+J': 'Extend selection down',
     'Shift+K': 'Extend selection up',
-    'Shift+A': 'Review and approve the selection',
+    'Shift+A': 'Approve the like calls, or review the selection',
     z: 'Undo the last approval',
     y: 'Copy the link to the request',
     m: 'Message the agent',
@@ -45,7 +45,7 @@ export const shortcutText = {
   },
   Events: {
     '/': 'Search, filter',
-    p: 'Make a rule about a rated call',
+    p: 'Make a rule about the call',
     Space: 'Pause, follow',
     End: 'Follow',
   },
