@@ -47,8 +47,6 @@ export const smallTargets = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('a, button, summary, input, select, textarea')]
       .map((e) => ({ e, box: (e.closest('label') ?? e).getBoundingClientRect() }))
-      .filter(
-        ({ e, box }) => box.width > 1 && !e.matches('.skip, p a') && (box.height < 24 || box.width < 24),
-      )
+      .filter(({ e, box }) => box.width > 1 && !e.matches('p a') && (box.height < 24 || box.width < 24))
       .map(({ e, box }) => `${e.outerHTML.slice(0, 120)} ${Math.round(box.width)}×${Math.round(box.height)}`),
   )

@@ -2,6 +2,7 @@ import type { BrowserContext, Page } from '@playwright/test'
 import { accessibilityViolations, horizontalOverflow } from './accessibility.ts'
 import { choose, detail, expect, openAt, test, visit } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
+import { claimHub } from './people.ts'
 
 const approveButton = (page: Page, id: number) => detail(page, id).getByRole('button', { name: /^Approve/ })
 
@@ -50,6 +51,28 @@ test.describe('App shell', () => {
       expect.soft(await accessibilityViolations(page), 'empty palette').toEqual([])
     })
   }
+
+  test('reaches the first row of a long inbox with at most 8 Tab stops', async ({ page, hub, agent }) => {
+    await claimHub(page, hub)
+    for (let i = 0; i < 9; i++)
+      await agent.ask(hub.fromOtherProcess(), { question: `Deploy ${i}?` }, { source_app: `agent-${i}` })
+    await openAt(page, hub)
+    await expect(page.getByLabel('Search the requests')).toBeVisible()
+    const onRow = () => page.evaluate(() => document.activeElement?.closest('[data-id]') !== null)
+    let stops = 0
+    do await page.keyboard.press('Tab')
+    while (++stops < 40 && !(await onRow()))
+    expect(stops).toBeLessThanOrEqual(9) // the last one is the row
+  })
+
+  test('names only agents in trouble in the sidebar', async ({ page, hub }) => {
+    await hub.event('PreToolUse', { tool_name: 'Bash', tool_use_id: 't' }, { source_app: 'works' })
+    await openAt(page, hub)
+    const trouble = page.getByRole('region', { name: 'Agents in trouble' })
+    await expect(trouble).toHaveCount(0)
+    await hub.event('Notification', { message: 'Claude needs your permission' }, { source_app: 'asks-there' })
+    await expect(trouble.getByRole('link')).toHaveText(/asks-there.*waiting in the terminal/s)
+  })
 
   test('fits 320 px', async ({ page, hub }) => {
     await page.setViewportSize({ width: 320, height: 640 })

@@ -6,6 +6,7 @@ import type { Page } from '@playwright/test'
 
 const tab = (page: Page, name: string) =>
   page.getByRole('group', { name: 'Which requests' }).getByRole('button', { name: new RegExp(`^${name}`) })
+const done = (page: Page) => page.getByRole('combobox', { name: 'Which requests' })
 
 /** Creates one request of each outcome, from two agents. */
 async function settle(hub: HubProcess, agent: Agent) {
@@ -23,24 +24,27 @@ async function settle(hub: HubProcess, agent: Agent) {
 }
 
 test.describe('History', () => {
-  test('has tabs for decided, expired and canceled requests with counts and reasons', async ({
+  test('shows open and done requests, and those by outcome with counts and reasons', async ({
     page,
     hub,
     agent,
   }) => {
     const ids = await settle(hub, agent)
     await openAt(page, hub)
-    await expect(tab(page, 'Pending')).toContainText('1')
-    await expect(tab(page, 'Decided')).toContainText('2')
-    await tab(page, 'Decided').click()
+    await expect(tab(page, 'Open')).toContainText('1')
+    await tab(page, 'Done').click()
+    for (const id of [ids.yes, ids.off, ids.late]) await expect(row(page, id)).toBeVisible()
+    await expect(row(page, ids.open)).toHaveCount(0)
+    await expect(done(page)).toContainText('Decided (2)')
+    await done(page).selectOption('decided')
     await expect(row(page, ids.yes)).toContainText('Approved')
     await expect(row(page, ids.no)).toContainText('Keep the table')
     await expect(row(page, ids.off)).toHaveCount(0)
-    await tab(page, 'Canceled').click()
+    await done(page).selectOption('cancelled')
     await expect(row(page, ids.off)).toContainText('Asked twice')
     await choose(page, ids.off)
     await expect(detail(page, ids.off).getByTestId('settled')).toContainText('Asked twice')
-    await tab(page, 'Expired').click()
+    await done(page).selectOption('expired')
     await expect(row(page, ids.late)).toContainText('No answer')
     await expect(page).toHaveURL(/tab=expired/)
     await page.reload()
@@ -80,7 +84,7 @@ test.describe('History', () => {
     await expect(page).toHaveURL(/agent=gone-by&agent=web/)
     await expect(row(page, ids.no)).toBeVisible()
     await expect(row(page, ids.yes)).toHaveCount(0)
-    await tab(page, 'Expired').click()
+    await done(page).selectOption('expired')
     await expect(row(page, ids.late)).toBeVisible()
     const shared = page.url()
     await page.goto('about:blank')

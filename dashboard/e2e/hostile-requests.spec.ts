@@ -53,6 +53,8 @@ test.describe('Hostile requests', () => {
       ...names,
       humanInTheLoop: { type: 'permission', question: 'HALF', toolCall: { name: 'HALF', arguments: {} } },
     })
+    const stuck = { source_app: 'stuck HALF', session_id: 's HALF' }
+    await hub.event('Notification', { message: 'Claude needs your permission' }, stuck)
     const cut = (text: string) => text.replaceAll('HALF', '\\ud83d')
     await page.routeWebSocket(/\/stream/, (socket) => {
       const server = socket.connectToServer()
@@ -64,7 +66,7 @@ test.describe('Hostile requests', () => {
       return route.fulfill({ response, body: cut(await response.text()) })
     })
     await openAt(page, hub)
-    const agents = page.getByRole('navigation').getByRole('link', { name: /app/ })
+    const agents = page.getByRole('navigation').getByRole('link', { name: /stuck/ })
     await expect(agents).toHaveCount(1)
     const [request, session] = ['/inbox/2', '/sessions/app%20%EF%BF%BD/s%20%EF%BF%BD']
     for (const path of [
@@ -79,7 +81,7 @@ test.describe('Hostile requests', () => {
       '/overview',
     ])
       await visit(page, path)
-    for (const path of ['/policy/automatic', '/team/coverage', '/team/audit', '/policy/rules?new=1&event=2'])
+    for (const path of ['/?tab=automatic', '/team/coverage', '/team/audit', '/policy?new=1&event=2'])
       await visit(page, path)
     await visit(page, '/stream')
     await expect(page.getByText('PostToolUse').first()).toBeVisible()
@@ -210,8 +212,9 @@ test.describe('Hostile requests', () => {
     await expect(page.getByRole('dialog')).toBeVisible()
     expect.soft(await accessibilityViolations(page), 'several').toEqual([])
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: /^Expired/ }).click()
-    await expect(page.getByText('No expired requests in this period.')).toBeVisible()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('combobox', { name: 'Which requests' }).selectOption('expired')
+    await expect(page.getByText('No such requests in this period.')).toBeVisible()
     expect.soft(await accessibilityViolations(page), 'settled').toEqual([])
   })
 })

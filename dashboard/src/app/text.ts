@@ -1,6 +1,5 @@
 // The texts of the frame around the screens: navigation, connection, shortcuts, sign-in.
 export const appText = {
-  skip: 'Skip to content',
   find: 'Find',
   notLoaded: 'This screen did not load',
   notLoadedHint: 'The hub may be offline, or newer than this page. ',
@@ -33,8 +32,7 @@ export const appText = {
     shortcuts: 'Keyboard shortcuts',
     shortcutsTitle: 'Keyboard shortcuts (?)',
     findTitle: 'Find (Ctrl K)',
-    agents: 'Agents',
-    noAgents: 'No agents yet',
+    trouble: 'Agents in trouble',
     agentTitle: (name: string, state: string, ago: string) => `${name}: ${state}, last seen ${ago}`,
     moreAgents: (n: number) => `and ${n} more`,
     mutedUntil: (time: string) => `Muted until ${time}`,
@@ -58,10 +56,6 @@ export const badgeText = {
   account: 'Your account, under Team',
   owner: 'Owner',
   unlocked: 'Programs of the hub’s account can answer',
-  lockedSignedIn: 'Only signed-in people can answer',
-  locked: 'Locked: only signed-in people can answer',
   signIn: 'Sign in',
   lock: 'Lock',
-  unlock: 'Unlock',
-  unlockHint: 'Programs of the hub’s account could answer again without signing in.',
 }

@@ -162,8 +162,8 @@ export const lazyInboxText = {
   history: {
     failed: 'The hub could not be reached.',
     older: 'Show older',
-    empty: (tab: string) => `No ${tab} requests in this period.`,
-    noMatch: (tab: string) => `No ${tab} requests match the search.`,
+    empty: 'No such requests in this period.',
+    noMatch: 'No requests match the search.',
     end: 'End of the list',
   },
 
@@ -319,7 +319,6 @@ export const lazyInboxText = {
   filters: {
     kind: 'Kind',
     agent: 'Agent',
-    mine: 'Mine',
     waitingOnMe: 'Waiting on me',
     anyAgent: 'Any agent',
     agents: (n: number) => `${n} agents`,

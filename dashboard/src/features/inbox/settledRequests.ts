@@ -1,9 +1,9 @@
-import type { HitlRequest } from '../../lib/api/schema'
+import type { AutomaticAnswer, HitlRequest } from '../../lib/api/schema'
 import { toRequest, type Request } from '../../lib/stream/requests'
 import type { Answer, Event, Status } from '../../lib/api/types'
 import type { Tab } from './view'
 
-const states: Record<Exclude<Tab, 'pending'>, Status['status']> = {
+const states: Record<Exclude<Tab, 'pending' | 'done' | 'automatic'>, Status['status']> = {
   decided: 'responded',
   expired: 'timeout',
   cancelled: 'error',
@@ -50,6 +50,29 @@ export function settledRequest(h: HitlRequest): Request {
   }
   return toRequest(event) as Request
 }
+
+/** Converts an answer of a rule. */
+export const automaticRequest = (a: AutomaticAnswer): Request =>
+  settledRequest({
+    request_id: a.event,
+    status: 'decided',
+    type: 'permission',
+    prompt: a.title || a.tool,
+    choices: [],
+    agent: a.source_app,
+    session_id: a.session_id,
+    created_at: a.at,
+    decided_at: a.at,
+    revision: 1,
+    required_approvals: 1,
+    awaiting: [],
+    votes: [],
+    waiting_on_me: false,
+    outcome: a.then === 'allow' ? 'approve' : 'deny',
+    source: 'rule',
+    ...(a.risk && { risk: a.risk }),
+    ...(a.author && { decided_by: a.author }),
+  })
 
 const reasonOf = (h: HitlRequest) => {
   const reason = h.cancellation_reason ?? h.reason

@@ -63,7 +63,16 @@ export const inboxText = {
   },
 
   filters: {
-    tabs: { pending: 'Pending', decided: 'Decided', expired: 'Expired', cancelled: 'Canceled' },
+    open: 'Open',
+    done: 'Done',
+    tabs: {
+      pending: 'Open',
+      done: 'All',
+      decided: 'Decided',
+      automatic: 'Automatic',
+      expired: 'Expired',
+      cancelled: 'Canceled',
+    },
     which: 'Which requests',
     search: 'Search the requests',
     searchPlaceholder: 'Search',

@@ -26,12 +26,15 @@ export interface View {
 /** The grouping of the open requests. */
 export type GroupKind = 'none' | 'session' | 'agent'
 
-export type Tab = 'pending' | 'decided' | 'expired' | 'cancelled'
+/** pending is Open; the others are Done. automatic: those that a rule of the hub answered. */
+export type Tab = 'pending' | 'done' | 'decided' | 'automatic' | 'expired' | 'cancelled'
 
-/** The status that the hub uses for the requests of each tab. */
+/** The status that the hub uses for the requests of each tab; empty for any. */
 export const tabs: Record<Tab, { status: string }> = {
   pending: { status: 'pending' },
+  done: { status: '' },
   decided: { status: 'responded' },
+  automatic: { status: 'responded' },
   expired: { status: 'timeout' },
   cancelled: { status: 'error' },
 }
