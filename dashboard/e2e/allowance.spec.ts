@@ -99,7 +99,7 @@ test.describe('Allowance', () => {
     await dialog(page).getByRole('button', { name: 'Start again for 15 minutes' }).click()
     await expect(dialog(page)).toHaveCount(0)
     await expect(detail(page, risky.id).getByTestId('allowance')).toHaveCount(1)
-    await visit(page, '/policy/rules')
+    await visit(page, '/policy')
     await expect(page.getByTestId('hub-rules').getByRole('listitem')).toHaveCount(1)
   })
 

@@ -49,7 +49,7 @@ test.describe('Audit log', () => {
     await hub.restart()
     const sentence = `The audit log was changed. Entry ${seen.n} was ${seen.hash.slice(0, 8)} when this browser last saw it.`
     await expect(banner).toContainText(sentence)
-    for (const path of ['/stream', '/sessions', '/policy/rules', '/settings/hub', '/team/audit', '/']) {
+    for (const path of ['/stream', '/sessions', '/policy', '/settings/hub', '/team/audit', '/']) {
       await visit(page, path)
       await expect(banner).toContainText(sentence)
     }

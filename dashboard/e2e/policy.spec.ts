@@ -19,20 +19,20 @@ const scratch = (words: string, more: object = {}) => ({
 })
 
 test.describe('Policy', () => {
-  test('has a place in the rail, a key, tabs, and the addresses of the old screen', async ({ page, hub }) => {
+  test('has a place in the rail, a key, and the addresses of the old screens', async ({ page, hub }) => {
     await openAt(page, hub, '/rules?rule=7')
-    await expect(page).toHaveURL(`${hub.url}/policy/rules?rule=7`)
+    await expect(page).toHaveURL(`${hub.url}/policy?rule=7`)
+    await openAt(page, hub, '/policy/replay')
+    await expect(page).toHaveURL(`${hub.url}/policy`)
+    await openAt(page, hub, '/policy/automatic')
+    await expect(page).toHaveURL(`${hub.url}/?tab=automatic`)
     await visit(page, '/')
     await page.keyboard.press('g')
     await page.keyboard.press('p')
-    await expect(page).toHaveURL(`${hub.url}/policy/rules`)
+    await expect(page).toHaveURL(`${hub.url}/policy`)
     const rail = page.getByRole('navigation', { name: 'Main' })
     await expect(rail.getByRole('link', { name: 'Policy' })).toHaveAttribute('aria-current', 'page')
-    const tabs = page.getByRole('navigation', { name: 'Policy' })
-    for (const tab of ['Replay', 'Automatic', 'Rules']) {
-      await tabs.getByRole('link', { name: tab }).click()
-      await expect(page.getByRole('heading', { level: 1, name: tab })).toBeVisible()
-    }
+    await expect(page.getByRole('heading', { level: 1, name: 'Policy' })).toBeVisible()
     await page.keyboard.press('Control+k')
     await page.keyboard.type('new rule')
     await page.keyboard.press('Enter')
@@ -50,7 +50,7 @@ test.describe('Policy', () => {
     const { id } = await ask(agent, hub, 'npm test')
     await answer(page, id, false)
     await callApi(page, 'POST', '/api/rules', scratch('make'))
-    await visit(page, '/policy/rules')
+    await visit(page, '/policy')
     const files = page.getByTestId('policy-file')
     await expect(files).toHaveCount(2)
     await expect(files.first()).toContainText(userPath)
@@ -85,7 +85,7 @@ test.describe('Policy', () => {
 
   test('creates a rule from Policy with three clicks, and from scratch', async ({ page, hub, agent }) => {
     const { id } = await ask(agent, hub, 'npm test')
-    await visit(page, '/policy/rules')
+    await visit(page, '/policy')
     await page.getByRole('button', { name: /New rule/ }).click()
     const blank = page.getByRole('dialog', { name: 'New rule' })
     await blank.getByTestId('start-from').getByRole('button', { name: 'npm test' }).click()
@@ -109,7 +109,7 @@ test.describe('Policy', () => {
   })
 
   test('never covers high risk', async ({ page }) => {
-    await visit(page, '/policy/rules?new=1')
+    await visit(page, '/policy?new=1')
     const form = page.getByRole('dialog', { name: 'New rule' })
     await form.getByLabel('Tool', { exact: true }).fill('Bash')
     await form.getByLabel('How to compare command').selectOption('equals')
@@ -118,8 +118,6 @@ test.describe('Policy', () => {
       'The call is of high risk: a person must review each one.',
     )
     await expect(form.getByRole('button', { name: 'Create rule' })).toBeDisabled()
-    await visit(page, '/policy/automatic')
-    await expect(page.getByText('The call is of high risk: a person must review each one.')).toBeVisible()
   })
 
   test('starts from a starter rule with one key, and exports it as a line of a file', async ({
@@ -129,7 +127,7 @@ test.describe('Policy', () => {
   }) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: hub.url })
     await runUnasked(hub, 'npm run build', 't1')
-    await visit(page, '/policy/rules')
+    await visit(page, '/policy')
     await expect(page.getByRole('list', { name: 'Starter rules' }).getByRole('listitem')).toHaveCount(3)
     await page.keyboard.press('1')
     const form = page.getByRole('dialog', { name: 'New rule' })
@@ -145,7 +143,7 @@ test.describe('Policy', () => {
 
     await form.getByRole('button', { name: 'Cancel' }).click()
     await report(hub, [userFile])
-    await visit(page, '/policy/rules?new=starter-1')
+    await visit(page, '/policy?new=starter-1')
     const change = form.getByTestId('file-line')
     await expect(change).toContainText(userPath)
     await expect(change).toContainText(
@@ -188,63 +186,63 @@ test.describe('Policy', () => {
     await ofCall()
   })
 
-  test('replays an edited policy and a rule, with the opposed decision, and marks mistakes', async ({
+  test('replays a rule of a file and a rule of the hub in their dialogs, with the opposed decision', async ({
     page,
     hub,
     agent,
   }) => {
     await report(hub, [userFile])
-    const { id } = await ask(agent, hub, 'npm ci')
+    const { id } = await ask(agent, hub, 'npm test')
     await answer(page, id, false, 'not now')
-    await visit(page, '/policy/replay')
-    const text = page.getByLabel('Text of the policy')
-    await expect(text).toHaveValue(userFile.text)
-    await text.fill(
-      '{"rules": [\n  {"tool": "Bash", "when": {"command": {"equals": "npm ci"}}, "then": "allow"}\n]}\n',
-    )
-    const replay = page.getByTestId('replay')
+    await visit(page, '/policy')
+    await page
+      .getByTestId('policy-file')
+      .getByRole('link', { name: /Replay.*npm test/ })
+      .click()
+    const form = page.getByRole('dialog', { name: 'New rule' })
+    const replay = form.getByTestId('replay')
     await expect(replay.getByRole('button', { name: /Opposed/ })).toContainText('1')
     await expect(replay).toContainText('A person decided the opposite once.')
     await replay.getByRole('button', { name: /Opposed/ }).click()
     const example = replay.getByRole('list', { name: 'Examples' }).getByRole('listitem')
     await expect(example).toContainText('denied by a person')
     await expect(example.getByRole('link')).toHaveAttribute('href', `/stream?event=${id}`)
+    await page.keyboard.press('Escape')
+    await expect(form).toHaveCount(0)
 
-    await text.fill('{"rules": [\n  {"tool": "Bash", "then": "maybe"}\n]}\n')
-    const line = page.getByRole('button', { name: 'Line 2' })
-    await line.click()
-    expect(
-      await text.evaluate((e: HTMLTextAreaElement) => e.value.slice(e.selectionStart, e.selectionEnd)),
-    ).toBe('  {"tool": "Bash", "then": "maybe"}')
-    await page.getByRole('button', { name: 'Reset to the reported text' }).click()
-    await expect(text).toHaveValue(userFile.text)
-
-    const rule = (await callApi(page, 'POST', '/api/rules', scratch('npm', { ttlSeconds: 900 }))) as {
-      id: number
-    }
-    await visit(page, `/policy/replay?rule=${rule.id}`)
-    await expect(replay.getByRole('button', { name: /Denied/ })).toContainText('1')
-    await page.getByRole('group', { name: 'Decision' }).getByText('Allow').click()
-    await page.getByLabel('Value to compare command with').fill('npm ci')
-    await expect(replay.getByRole('list', { name: 'Examples' }).getByRole('link')).toHaveAttribute(
-      'href',
-      `/inbox/${id}`,
-    )
+    await callApi(page, 'POST', '/api/rules', scratch('npm', { ttlSeconds: 900 }))
+    await visit(page, '/')
+    await visit(page, '/policy')
+    await page
+      .getByTestId('hub-rules')
+      .getByRole('link', { name: /Replay/ })
+      .click()
+    await expect(form.getByTestId('back-test')).toContainText('Denied')
+    await form.getByRole('group', { name: 'Decision' }).getByText('Allow').click()
+    await form.getByLabel('Value to compare command with').fill('npm test')
+    await expect(form.getByTestId('back-test').getByRole('link')).toHaveAttribute('href', `/inbox/${id}`)
   })
 
-  test('lists automatic answers with rule and author, and revokes the rule', async ({ page, hub, agent }) => {
-    await visit(page, '/policy/automatic')
-    await expect(page.getByRole('heading', { name: 'No automatic answers' })).toBeVisible()
+  test('answers of rules are a filter of Done, and the rule is revoked on the card', async ({
+    page,
+    hub,
+    agent,
+  }) => {
+    await visit(page, '/?tab=automatic')
+    await expect(page.getByText('No such requests in this period.')).toBeVisible()
     await callApi(page, 'POST', '/api/rules', scratch('git push'))
     const { id, answer: denied } = await ask(agent, hub, 'git push')
     expect((await denied).permission).toBe(false)
-    const line = page.locator(`[data-event="${id}"]`)
-    await expect(line).toContainText('git push')
-    await expect(line).toContainText('Denied')
-    await expect(line).toContainText('rule 1 by mara')
-    await line.getByRole('button', { name: /^Revoke/ }).click()
-    await line.getByRole('button', { name: 'Confirm revoke' }).click()
-    await expect(line).toContainText('no longer active')
+    await expect(row(page, id)).toContainText('git push')
+    await expect(row(page, id)).toContainText('Denied')
+    await choose(page, id)
+    await expect(detail(page, id)).toContainText('rule 1')
+    await expect(detail(page, id)).toContainText('mara')
+    await detail(page, id)
+      .getByRole('button', { name: /^Revoke/ })
+      .click()
+    await detail(page, id).getByRole('button', { name: 'Confirm revoke' }).click()
+    await expect(detail(page, id).getByRole('button', { name: /revoke/i })).toHaveCount(0)
     const next = await ask(agent, hub, 'git push')
     await visit(page, '/')
     await expect(row(page, next.id)).toBeVisible()
@@ -264,9 +262,9 @@ test.describe('Policy', () => {
             .toBe(0)
       }
       const pages = async (when: string) => {
-        for (const tab of ['rules', 'replay', 'automatic']) {
-          await visit(page, `/policy/${tab}`)
-          await check(`${tab}, ${when}`)
+        for (const path of ['/policy', '/?tab=automatic']) {
+          await visit(page, path)
+          await check(`${path}, ${when}`)
         }
       }
       await pages('empty')
@@ -279,16 +277,16 @@ test.describe('Policy', () => {
       const { id } = await ask(agent, hub, 'npm test -- --run a')
       await answer(page, id, false, 'not now')
       await pages('filled')
-      await visit(page, '/policy/replay?rule=1')
-      await expect(page.getByTestId('replay')).toBeVisible()
+      await visit(page, '/policy?new=rule-1')
+      await expect(page.getByTestId('back-test')).toBeVisible()
       await check('replay of a rule')
-      await visit(page, '/policy/rules?new=1')
+      await visit(page, '/policy?new=1')
       await expect(page.getByTestId('start-from')).toBeVisible()
       await check('new rule')
-      await visit(page, `/policy/rules?new=1&event=${id}`)
+      await visit(page, `/policy?new=1&event=${id}`)
       await expect(page.getByTestId('back-test')).toBeVisible()
       await check('new rule from a request')
-      await visit(page, `/policy/rules?new=1&event=${call}`)
+      await visit(page, `/policy?new=1&event=${call}`)
       await expect(page.getByTestId('replay')).toBeVisible()
       await check('line for a file')
       await visit(page, '/')

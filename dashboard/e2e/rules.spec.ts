@@ -106,7 +106,7 @@ test.describe('Rules', () => {
       reason: 'Use the copy',
     }
     const rule = (await callApi(page, 'POST', '/api/rules', draft)) as { id: number }
-    await openAt(page, hub, '/policy/rules')
+    await openAt(page, hub, '/policy')
     const line = page.locator(`[data-rule="${rule.id}"]`)
     await expect(line).toContainText(/1[0-4]:\d\d left|15:00 left/)
     await expect(line).toContainText('not used yet')

@@ -137,7 +137,7 @@ test.describe('Triage', () => {
       ['/overview', 'Time to answer'],
       ['/sessions', 's1'],
       ['/sessions/api/s1', 'May I?'],
-      ['/policy/rules', 'No rules yet'],
+      ['/policy', 'No rules yet'],
       ['/team/audit', 'hub'],
       ['/settings/hub', 'Links work on one computer only.'],
     ] as const

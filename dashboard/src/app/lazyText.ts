@@ -1,5 +1,5 @@
 // Strings of components outside the first load.
-import type { PolicyTab, SettingsTab, TeamTab } from '../lib/page/router.svelte'
+import type { SettingsTab, TeamTab } from '../lib/page/router.svelte'
 
 export const lazyAppText = {
   tabs: {
@@ -9,11 +9,6 @@ export const lazyAppText = {
       coverage: 'Coverage',
       audit: 'Audit',
     } satisfies Record<TeamTab, string>,
-    policy: {
-      rules: 'Rules',
-      replay: 'Replay',
-      automatic: 'Automatic',
-    } satisfies Record<PolicyTab, string>,
     settings: {
       agents: 'Agents',
       preferences: 'Preferences',

@@ -27,7 +27,7 @@ export function teamActions(): PaletteItem[] {
     openAction(copy.newToken, '/team/tokens', copy.synonyms.newToken),
     openAction(copy.newChannel, '/settings/hub', copy.synonyms.newChannel),
     openAction(copy.newAlert, '/settings/hub', copy.synonyms.newAlert),
-    openAction(copy.newRule, '/policy/rules?new=1', copy.synonyms.newRule),
+    openAction(copy.newRule, '/policy?new=1', copy.synonyms.newRule),
     openAction(copy.pairPhone, '/settings/hub', copy.synonyms.pairPhone),
     openAction(copy.addPasskey, '/team/people', copy.synonyms.addPasskey),
     openAction(copy.connectAgents, '/settings/agents', copy.synonyms.connectAgents),

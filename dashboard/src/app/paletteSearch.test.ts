@@ -4,7 +4,7 @@ import { rankMatches } from '../lib/format/fuzzy'
 import { actionItems } from './paletteActions'
 import { personItems, searchText, settingItems, tabItems, type PaletteItem } from './paletteItems'
 import { destinations } from './screens'
-import { policyLinks, settingsLinks, teamLinks } from './tabs'
+import { settingsLinks, teamLinks } from './tabs'
 
 const admin = { name: 'ada', role: 'admin', verified: true, canAnswer: true, canAdmin: true, locked: false }
 const go = vi.fn()
@@ -17,7 +17,6 @@ const items = (): PaletteItem[] => [
     synonyms,
     run: () => go(path),
   })),
-  ...tabItems(policyLinks, 'Policy', go),
   ...tabItems(teamLinks, 'Team', go),
   ...tabItems(settingsLinks, 'Settings', go),
   ...actionItems([], () => undefined),
@@ -51,10 +50,8 @@ describe('Palette', () => {
     ['history', 'Sessions'],
     ['events', 'Events'],
     ['cost', 'Reports'],
-    ['rules', 'Rules · Policy'],
+    ['rules', 'Policy'],
     ['policy', 'Policy'],
-    ['replay', 'Replay · Policy'],
-    ['automatic', 'Automatic · Policy'],
     ['always allow', 'New rule'],
     ['new rule', 'New rule'],
     ['theme', 'Theme · Preferences'],
@@ -92,14 +89,8 @@ describe('Palette', () => {
 
   test('leads every tab and setting to an address', () => {
     go.mockClear()
-    const targets = [
-      ...tabItems(policyLinks, 'Policy', go),
-      ...tabItems(teamLinks, 'Team', go),
-      ...settingItems(go),
-    ]
+    const targets = [...tabItems(teamLinks, 'Team', go), ...settingItems(go)]
     for (const item of targets) item.run()
-    expect(
-      go.mock.calls.flat().every((path) => /^\/(policy|team|settings)\/[a-z]+$/.test(String(path))),
-    ).toBe(true)
+    expect(go.mock.calls.flat().every((path) => /^\/(team|settings)\/[a-z]+$/.test(String(path)))).toBe(true)
   })
 })

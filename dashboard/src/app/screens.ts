@@ -36,7 +36,7 @@ export const screens: Screens = {
   settings: () => import('./Settings.svelte'),
   vote: () => import('../features/inbox/LinkVotePage.svelte'),
   team: () => import('./Team.svelte'),
-  policy: () => import('./Policy.svelte'),
+  policy: () => import('../features/policy/Rules.svelte'),
   sessions: history,
   session: () => import('../features/sessions/SessionPage.svelte'),
 }
@@ -76,7 +76,8 @@ export const destinations: Destination[] = [
   {
     screen: 'policy',
     name: appText.screens.policy,
-    path: '/policy/rules',
+    synonyms: 'rules replay allow deny',
+    path: '/policy',
     keys: 'g p',
     Icon: Scale,
   },

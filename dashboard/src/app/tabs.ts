@@ -1,4 +1,4 @@
-import { policyTabs, settingsTabs, teamTabs } from '../lib/page/router.svelte'
+import { settingsTabs, teamTabs } from '../lib/page/router.svelte'
 import { lazyAppText } from './lazyText'
 import { appText } from './text'
 
@@ -16,11 +16,6 @@ export const historyLinks: TabLink[] = (['sessions', 'stream', 'overview'] as co
 }))
 
 export const teamLinks: TabLink[] = teamTabs.map((tab) => ({ path: `/team/${tab}`, name: text.team[tab] }))
-
-export const policyLinks: TabLink[] = policyTabs.map((tab) => ({
-  path: `/policy/${tab}`,
-  name: text.policy[tab],
-}))
 
 export const settingsLinks: TabLink[] = settingsTabs.map((tab) => ({
   path: `/settings/${tab}`,

@@ -13,6 +13,3 @@ export const starters: { title: string; json: string }[] = [
     json: String.raw`{"tool":"*","when":{"file":{"regex":"(?i)(^|[/\\\\])(\\.(ssh|gnupg|aws|kube)[/\\\\]|\\.(netrc|pgpass)$|\\.env(\\.(local|dev|development|test|staging|prod|production))?$)"}},"then":"ask","risk":"high","reason":"The file contains keys or passwords."}`,
   },
 ]
-
-/** A policy with these rules. */
-export const starterFile = `{\n  "rules": [\n    ${starters.map(({ json }) => json).join(',\n    ')}\n  ]\n}\n`

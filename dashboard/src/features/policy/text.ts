@@ -4,10 +4,11 @@ const count = (n: number) => n.toLocaleString('en')
 
 export const policyText = {
   rules: {
-    title: 'Rules',
+    title: 'Policy',
     intro:
       'The first rule that matches decides: your policy file, then the project’s, both as hooks reported them. The rules of the hub answer requests that are left.',
     newRule: 'New rule',
+    answers: 'Answers of rules',
     loading: 'Loading…',
     outdated: ' This list is outdated.',
     tryAgain: 'Try again',
@@ -37,6 +38,7 @@ export const policyText = {
     effects: { allow: 'Allow', ask: 'Ask', deny: 'Deny' },
     hits: (n: number) => (n === 0 ? 'no calls' : `${count(n)} ${n === 1 ? 'call' : 'calls'}`),
     opposed: (n: number) => `${count(n)} opposed`,
+    replay: 'Replay',
     hitsTitle:
       'Calls of the last 30 days that the rule decides, and those where a person decided the opposite',
   },
@@ -54,46 +56,8 @@ export const policyText = {
     recent: 'Recent requests',
     loading: 'Loading the call…',
     failed: 'No rule was proposed.',
+    noSuchRule: 'There is no such rule, or it covers exactly one call.',
     title: 'New rule',
     close: 'Close',
-  },
-
-  replay: {
-    title: 'Replay',
-    intro:
-      'The effect of a draft on the last 30 days. Nothing is saved, and the hub never writes policy files.',
-    draft: 'Draft',
-    kinds: { file: 'Policy file', rule: 'Rule' },
-    file: 'File',
-    origins: { user: 'User', project: 'Project' },
-    newFile: 'New file',
-    text: 'Text of the policy',
-    reset: 'Reset to the reported text',
-    copy: 'Copy text',
-    hidden: (n: number) => `Contains ${n === 1 ? 'one invisible character' : `${n} invisible characters`}.`,
-    checking: 'Comparing…',
-    keep: 'Make this rule…',
-    incomplete: 'Name the tool, and fill in at least one condition.',
-    line: (n: number) => `Line ${n}`,
-    mistake: 'This policy is not valid.',
-    warnings: 'Probable mistakes',
-    exactCall: 'This rule covers exactly one call, so there is nothing to replay.',
-    result: 'Result',
-  },
-
-  automatic: {
-    title: 'Automatic',
-    intro: 'Every answer that a rule of the hub gave.',
-    never:
-      'High risk is never covered. The hub refuses such a rule: “The call is of high risk: a person must review each one.”',
-    loading: 'Loading…',
-    empty: 'No automatic answers',
-    emptyHint: 'When a rule of the hub answers a request, it appears here.',
-    list: 'Automatic answers',
-    allowed: 'Allowed',
-    denied: 'Denied',
-    by: 'by ',
-    ended: 'no longer active',
-    more: 'Older answers',
   },
 }

@@ -7,19 +7,14 @@ export type Place =
   | { screen: 'vote'; id: number }
   | { screen: 'session'; app: string; session: string }
   | { screen: 'team'; tab: TeamTab }
-  | { screen: 'policy'; tab: PolicyTab }
   | { screen: 'settings'; tab: SettingsTab }
-  | { screen: 'now' | 'stream' | 'sessions' | 'overview' | 'shared' | 'notFound' }
+  | { screen: 'policy' | 'now' | 'stream' | 'sessions' | 'overview' | 'shared' | 'notFound' }
 
 export type Screen = Place['screen']
 
 /** The tabs of Team, as in /team/people. */
 export const teamTabs = ['people', 'tokens', 'coverage', 'audit'] as const
 export type TeamTab = (typeof teamTabs)[number]
-
-/** The tabs of Policy, as in /policy/rules. */
-export const policyTabs = ['rules', 'replay', 'automatic'] as const
-export type PolicyTab = (typeof policyTabs)[number]
 
 /** The tabs of Settings, as in /settings/agents. */
 export const settingsTabs = ['agents', 'preferences', 'hub'] as const
@@ -29,19 +24,21 @@ const fixedPaths: Record<string, Place> = {
   '/': { screen: 'inbox' },
   '/inbox': { screen: 'inbox' },
   '/now': { screen: 'now' },
+  '/policy': { screen: 'policy' },
   '/stream': { screen: 'stream' },
   '/sessions': { screen: 'sessions' },
   '/overview': { screen: 'overview' },
   '/shared': { screen: 'shared' },
 }
 for (const tab of teamTabs) fixedPaths[`/team/${tab}`] = { screen: 'team', tab }
-for (const tab of policyTabs) fixedPaths[`/policy/${tab}`] = { screen: 'policy', tab }
 for (const tab of settingsTabs) fixedPaths[`/settings/${tab}`] = { screen: 'settings', tab }
 
 /** Paths that lead elsewhere: sections without a tab, and addresses in old mails and bookmarks. */
 const redirects: Record<string, string> = {
-  '/policy': '/policy/rules',
-  '/rules': '/policy/rules',
+  '/rules': '/policy',
+  '/policy/rules': '/policy',
+  '/policy/replay': '/policy',
+  '/policy/automatic': '/?tab=automatic',
   '/team': '/team/people',
   '/settings': '/settings/agents',
   '/settings#hub': '/settings/hub', // opened by hookback pair
@@ -64,8 +61,10 @@ const withoutSlash = (path: string) => path.replace(/([^/])\/$/, '$1')
 export function redirect(url: URL): URL {
   const path = withoutSlash(url.pathname)
   const to = redirects[path + url.hash] ?? redirects[path]
-  const shown = new URL(url)
-  if (to) shown.pathname = to
+  if (!to) return url
+  const shown = new URL(to, url)
+  shown.search ||= url.search
+  shown.hash = url.hash
   return shown
 }
 

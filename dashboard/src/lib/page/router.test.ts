@@ -58,6 +58,10 @@ test.each([
   ['/settings/keyboard', '/settings/preferences'],
   ['/settings/record', '/team/audit'],
   ['/team', '/team/people'],
+  ['/rules?rule=7', '/policy?rule=7'],
+  ['/policy/rules?new=1', '/policy?new=1'],
+  ['/policy/replay?rule=7', '/policy?rule=7'],
+  ['/policy/automatic', '/?tab=automatic'],
   ['/team/tokens', '/team/tokens'],
   ['/constructor', '/constructor'],
 ])('redirects %s to %s', (from, to) => {

@@ -45,10 +45,3 @@ export class ReplayRun {
     if (!signal.aborted) this.busy = false
   }
 }
-
-/** The place of a mistake in the text of a policy, as the hub's problem names it. */
-export function mistakePlace(problem: Problem): { line: number; column: number; text: string } | undefined {
-  const found = /^(?:policy:? )?line (\d+), column (\d+): (.*)$/s.exec(problem.detail ?? '')
-  if (!found) return undefined
-  return { line: Number(found[1]), column: Number(found[2]), text: found[3] ?? '' }
-}

@@ -2,9 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { anEvent, aRequest, commandView } from '../../testing/factories'
 import { v2PolicyLinePush } from '../api/schema.golden'
 import type { PolicyLine, Rule } from '../api/schema'
-import type { Problem } from '../api/types'
 import { toRequest, type Request } from '../stream/requests'
-import { mistakePlace } from './replay.svelte'
 import { byEvaluation } from './ruleText'
 import { seedFromCall, seedFromFilter, seedFromRequest, seedFromRule } from './seeds'
 
@@ -107,12 +105,4 @@ describe('Rule of the hub', () => {
     ]
     expect(list.toSorted(byEvaluation).map(({ id }) => id)).toEqual([6, 5, 4, 3, 2, 1])
   })
-})
-
-describe('Mistake of a policy', () => {
-  it.each([
-    ['line 3, column 5: a rule requires then', { line: 3, column: 5, text: 'a rule requires then' }],
-    ['policy line 3, column 5: x', { line: 3, column: 5, text: 'x' }],
-    ['the policy is not UTF-8', undefined],
-  ])('%s', (detail, place) => expect(mistakePlace({ detail } as Problem)).toEqual(place))
 })

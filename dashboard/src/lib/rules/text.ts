@@ -194,21 +194,19 @@ export const rulesText = {
       opposed: 'Opposed',
     },
     effects: { allow: 'Allow', deny: 'Deny', ask: 'Ask' },
-    looked: (n: number, days: number, requests: boolean) => {
-      const what = requests ? (n === 1 ? 'request' : 'requests') : n === 1 ? 'tool call' : 'tool calls'
+    looked: (n: number, days: number) => {
+      const what = n === 1 ? 'tool call' : 'tool calls'
       return n === 0
         ? `No ${what} in the last ${days} days.`
         : `Compared with ${count(n)} ${what} of the last ${days} days.`
     },
-    unmatched: (n: number, requests: boolean) =>
-      n === 0 ? '' : `${count(n)} ${n === 1 ? 'is' : 'are'} left to ${requests ? 'people' : 'the agent'}.`,
+    unmatched: (n: number) => (n === 0 ? '' : `${count(n)} ${n === 1 ? 'is' : 'are'} left to the agent.`),
     incomplete: 'There is more history than the hub reads for one replay.',
     show: 'Show only',
     examples: 'Examples',
     limited: 'Only the first 50 are listed, opposed ones first.',
     opposedNote: (n: number) =>
       `A person decided the opposite ${n === 1 ? 'once' : n === 2 ? 'twice' : `${count(n)} times`}.`,
-    rule: (n: number) => `rule ${n}: `,
     was: (decided: ReplayExample['decided'], outcome: ReplayExample['outcome']) => {
       const by = deciders[decided]
       if (outcome === 'refused') return `denied by ${by}`
