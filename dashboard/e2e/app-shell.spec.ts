@@ -130,6 +130,19 @@ test.describe('App shell', () => {
     await page.keyboard.press('Enter')
     await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
 
+    // Letters here and there never find an action, and the last entry searches all sessions.
+    await find('share')
+    await expect(chosen).toContainText('Search all sessions for “share”')
+    await page.keyboard.press('Enter')
+    await expect(page).toHaveURL(`${hub.url}/sessions?q=share`)
+    await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+
+    // Without a query it offers actions, then the newest requests.
+    await page.keyboard.press('Control+k')
+    await expect(chosen).toContainText('Copy the link to this page')
+    await expect(page.getByTestId('palette').getByRole('option').last()).toContainText(hostile)
+    await page.keyboard.press('Escape')
+
     // The palette never offers a decision.
     await page.keyboard.press('Control+k')
     await expect(box).toBeFocused()

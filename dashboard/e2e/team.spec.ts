@@ -133,6 +133,16 @@ test.describe('Team', () => {
     await expect(chosen).toContainText('grace')
     await page.keyboard.press('Escape')
     await expect(page.getByTestId('palette')).toHaveCount(0)
+    for (const [action, field] of [
+      ['create a token', /^Name/],
+      ['new alert', /^Alert when/],
+      ['add a notification channel', /^Kind/],
+    ] as const) {
+      await find(action)
+      await page.keyboard.press('Enter')
+      await expect(page.locator('main').getByLabel(field).first()).toBeFocused()
+      await expect(page).not.toHaveURL(/new=/)
+    }
     await find('quiet hours')
     await page.keyboard.press('Enter')
     await expect(page).toHaveURL(`${hub.url}/settings/preferences`)

@@ -23,15 +23,15 @@ const openAction = (text: string, path: string, synonyms?: string) =>
 /** Actions of the team that need a screen. */
 export function teamActions(): PaletteItem[] {
   return [
-    openAction(copy.invite, '/team/people?invite=1', copy.synonyms.invite),
-    openAction(copy.newToken, '/team/tokens', copy.synonyms.newToken),
-    openAction(copy.newChannel, '/settings/hub', copy.synonyms.newChannel),
-    openAction(copy.newAlert, '/settings/hub', copy.synonyms.newAlert),
+    openAction(copy.invite, '/team/people?new=person', copy.synonyms.invite),
+    openAction(copy.newToken, '/team/tokens?new=token', copy.synonyms.newToken),
+    openAction(copy.newChannel, '/settings/hub?new=channel', copy.synonyms.newChannel),
+    openAction(copy.newAlert, '/settings/hub?new=alert', copy.synonyms.newAlert),
     openAction(copy.newRule, '/policy?new=1', copy.synonyms.newRule),
-    openAction(copy.pairPhone, '/settings/hub', copy.synonyms.pairPhone),
-    openAction(copy.addPasskey, '/team/people', copy.synonyms.addPasskey),
+    openAction(copy.pairPhone, '/settings/hub?new=phone', copy.synonyms.pairPhone),
+    openAction(copy.addPasskey, '/team/people?new=passkey', copy.synonyms.addPasskey),
     openAction(copy.connectAgents, '/settings/agents', copy.synonyms.connectAgents),
-    openAction(copy.testRequest, '/settings/agents'),
+    openAction(copy.testRequest, '/?test=1'),
   ]
 }
 

@@ -1,3 +1,5 @@
+import { rankMatches } from '../lib/format/fuzzy'
+import { encode } from '../lib/format/uri'
 import type { Binding } from '../lib/keys/shortcuts'
 import { summaryLine, shortSession } from '../lib/stream/eventView'
 import { shortcutLines } from '../lib/keys/shortcutList'
@@ -26,8 +28,31 @@ export interface PaletteItem {
 }
 
 /** The text that a query is compared with. */
-export const searchText = ({ text, hint = '', synonyms = '', group }: PaletteItem): string =>
+const searchText = ({ text, hint = '', synonyms = '', group }: PaletteItem): string =>
   `${text} ${hint} ${synonyms} ${group}`
+
+const items = new Set<PaletteGroup>([
+  groups.requests,
+  groups.events,
+  groups.agents,
+  groups.sessions,
+  groups.people,
+])
+const isItem = ({ group }: PaletteItem) => items.has(group)
+
+/** The entries that a query finds: screens and actions, then requests, agents, sessions and people. */
+export function findItems(all: readonly PaletteItem[], query: string): PaletteItem[] {
+  const acts = ({ group }: PaletteItem) => group === groups.actions || group === groups.here
+  const found = rankMatches(all, query, searchText, acts)
+  return [...found.filter((item) => !isItem(item)), ...found.filter(isItem)]
+}
+
+/** The last entry of every search. */
+export const sessionSearch = (query: string, go: (path: string) => void): PaletteItem => ({
+  group: groups.search,
+  text: copy.searchSessions(query.trim()),
+  run: () => go('/sessions?q=' + encode(query.trim())),
+})
 
 /** The tabs of a screen. */
 export function tabItems(

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { me } from '../lib/api/currentUser.svelte'
-import { rankMatches } from '../lib/format/fuzzy'
 import { actionItems } from './paletteActions'
-import { personItems, searchText, settingItems, tabItems, type PaletteItem } from './paletteItems'
+import { findItems, personItems, settingItems, tabItems, type PaletteItem } from './paletteItems'
 import { destinations } from './screens'
 import { settingsLinks, teamLinks } from './tabs'
 
@@ -24,7 +23,7 @@ const items = (): PaletteItem[] => [
   ...personItems([{ name: 'grace', role: 'operator', createdAt: 1 }], go),
 ]
 const first = (query: string) => {
-  const item = rankMatches(items(), query, searchText)[0]
+  const item = findItems(items(), query)[0]
   return item && (item.hint ? `${item.text} · ${item.hint}` : item.text)
 }
 
@@ -76,6 +75,8 @@ describe('Palette', () => {
     ['mute hour', 'Mute for an hour · notifications and sound'],
     ['freeze', 'Freeze all agents · stops them at their next tool call'],
     ['docs', 'Documentation · help'],
+    ['documentation', 'Documentation · help'],
+    ['share', undefined],
     ['grace', 'grace · Operator'],
   ])('finds %j: %s', (query, expected) => expect(first(query)).toBe(expected))
 
