@@ -95,6 +95,29 @@ test.describe('Reach', () => {
     expect(await answer).toMatchObject({ permission: true, respondedBy: { name: 'bo', verified: true } })
   })
 
+  test('pairing a phone is three steps in a dialog, which names the one that is missing', async ({
+    page,
+    hub,
+    address,
+  }) => {
+    await page.goto(`${hub.url}/settings/hub?new=phone`)
+    const dialog = page.getByRole('dialog', { name: 'Pair a phone' })
+    await expect(dialog.locator('[aria-current=step]').first()).toContainText('Sign in')
+    await page.keyboard.press('Escape')
+    await claimHub(page, hub)
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('pair phone')
+    await page.keyboard.press('Enter')
+    await expect(dialog.locator('[aria-current=step]').first()).toContainText(
+      'Links work on one computer only',
+    )
+    address.leadTo(hub.url)
+    await dialog.getByLabel('Public address').fill(address.origin)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await expect(dialog.getByRole('img', { name: 'QR code of the pairing link' })).toBeVisible()
+    expect(await accessibilityViolations(page)).toEqual([])
+  })
+
   test('a phone pairs with one scan and one tap, and a code works once', async ({
     page,
     hub,

@@ -28,7 +28,9 @@ export function teamActions(): PaletteItem[] {
     openAction(copy.newChannel, '/settings/hub?new=channel', copy.synonyms.newChannel),
     openAction(copy.newAlert, '/settings/hub?new=alert', copy.synonyms.newAlert),
     openAction(copy.newRule, '/policy?new=1', copy.synonyms.newRule),
-    openAction(copy.pairPhone, '/settings/hub?new=phone', copy.synonyms.pairPhone),
+    ...(me.identity?.paired
+      ? []
+      : [openAction(copy.pairPhone, '/settings/hub?new=phone', copy.synonyms.pairPhone)]),
     openAction(copy.addPasskey, '/team/people?new=passkey', copy.synonyms.addPasskey),
     openAction(copy.connectAgents, '/settings/agents', copy.synonyms.connectAgents),
     openAction(copy.testRequest, '/?test=1'),

@@ -218,11 +218,18 @@ export const hubText = {
   adminOnly: 'An admin can change the address.',
   check: 'Check now',
   pair: 'Pair a phone',
+}
+
+/** Strings of the dialog that pairs a phone. */
+export const pairText = {
+  signIn: 'Sign in',
+  signInTo: 'pair a phone',
+  reach: 'Make the hub reachable',
+  code: 'Scan the QR code',
+  show: 'Show the QR code',
   qr: 'QR code of the pairing link',
   scan: 'Scan this code with the camera of your phone.',
-  pairHint:
-    'It signs in one device as you, once, within 10 minutes. The device can answer requests; it can’t change people, tokens or settings.',
-  expired: 'The code has expired. Pair a phone with a new one.',
+  hint: 'It signs in one device as you, once, within 10 minutes. The device can answer requests; it can’t change people, tokens or settings.',
+  expired: 'The code has expired.',
   copyLink: 'Copy link',
-  done: 'Done',
 }
