@@ -23,17 +23,17 @@ const openAction = (text: string, path: string, synonyms?: string) =>
 /** Actions of the team that need a screen. */
 export function teamActions(): PaletteItem[] {
   return [
-    openAction(copy.invite, '/team/people?new=person', copy.synonyms.invite),
-    openAction(copy.newToken, '/team/tokens?new=token', copy.synonyms.newToken),
-    openAction(copy.newChannel, '/settings/hub?new=channel', copy.synonyms.newChannel),
-    openAction(copy.newAlert, '/settings/hub?new=alert', copy.synonyms.newAlert),
     openAction(copy.newRule, '/policy?new=1', copy.synonyms.newRule),
+    openAction(copy.testRequest, '/?test=1'),
+    openAction(copy.connectAgents, '/settings/agents', copy.synonyms.connectAgents),
+    openAction(copy.invite, '/team/people?new=person', copy.synonyms.invite),
     ...(me.identity?.paired
       ? []
       : [openAction(copy.pairPhone, '/settings/hub?new=phone', copy.synonyms.pairPhone)]),
+    openAction(copy.newToken, '/team/tokens?new=token', copy.synonyms.newToken),
+    openAction(copy.newChannel, '/settings/hub?new=channel', copy.synonyms.newChannel),
+    openAction(copy.newAlert, '/settings/hub?new=alert', copy.synonyms.newAlert),
     openAction(copy.addPasskey, '/team/people?new=passkey', copy.synonyms.addPasskey),
-    openAction(copy.connectAgents, '/settings/agents', copy.synonyms.connectAgents),
-    openAction(copy.testRequest, '/?test=1'),
   ]
 }
 
@@ -79,7 +79,15 @@ function download(app: string, session: string, format: string) {
  */
 export function actionItems(bindings: readonly Binding[], showKeys: () => void): PaletteItem[] {
   const place = router.place
+  const [docs, shortcuts] = [
+    act(copy.docs, () => window.open('/docs', '_blank', 'noopener'), copy.help, copy.synonyms.docs),
+    act(copy.showShortcuts, showKeys, copy.help),
+  ]
   return [
+    act(copy.freeze, () => bindings.find((b) => b.keys === 'Shift+F')?.run(), copy.freezeHint),
+    ...teamActions(),
+    docs,
+    shortcuts,
     act(copy.copyLink, () => void navigator.clipboard?.writeText(location.href)),
     ...(place.screen === 'session'
       ? (['markdown', 'ndjson'] as const).map((format) =>
@@ -87,10 +95,6 @@ export function actionItems(bindings: readonly Binding[], showKeys: () => void):
         )
       : []),
     ...preferenceActions(),
-    ...teamActions(),
     ...accountActions(),
-    act(copy.freeze, () => bindings.find((b) => b.keys === 'Shift+F')?.run(), copy.freezeHint),
-    act(copy.docs, () => window.open('/docs', '_blank', 'noopener'), copy.help, copy.synonyms.docs),
-    act(copy.showShortcuts, showKeys, copy.help),
   ]
 }
