@@ -110,8 +110,9 @@ e2e-collector: ## test traces with a real OpenTelemetry Collector, killed and re
 	cd scripts/collector && go test -count=1 -timeout 10m .
 
 .PHONY: recipes
-recipes: agentclient/recipes/node_modules/.package-lock.json ## run the recipes for agent frameworks with a real hub and a mock model; needs python3
+recipes: agentclient/recipes/node_modules/.package-lock.json ## run the recipes for agent frameworks with a real hub and a mock model, and for proxies; needs python3; nginx and caddy are optional (NGINX=FILE, CADDY=FILE)
 	HOOKBACK_RECIPES=1 go test -count=1 -timeout 5m ./agentclient/recipes
+	HOOKBACK_RECIPES=1 go test -count=1 -timeout 5m -v -run '^TestProxies$$' ./server/hubtest
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for a minute, or fuzztime=DURATION
