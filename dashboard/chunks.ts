@@ -11,7 +11,7 @@ const files: [RegExp, string][] = [
   [/\/(CommandPalette|ShortcutSheet|ApproveAll|SignIn|ShareDialog|RequestPage|LinkVotePage)\./, 'extras'],
   [/\/features\/(inbox|freeze)\/|\/app\/(LiveRegion|IdentityBadge)\.|\/AuditLogChanged\./, 'inbox'],
   [/\/features\/(sessions|stream)\/|\/app\/(History|shared)\./, 'history'],
-  [/\/features\/(now|overview)\//, '$1'],
+  [/\/features\/(now|overview|policy)\//, '$1'],
   [/\/features\//, 'extras'],
   [/\/app\/(\w+)\./, '$1'],
 ]

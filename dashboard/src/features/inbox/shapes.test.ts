@@ -57,8 +57,8 @@ describe('groupsOf', () => {
     const [a, b] = [run('go test a'), run('go test b')]
     const done = run('go test c', { status: 'responded', outcome: 'approve' })
     const votes = run('go test d', { requiredApprovals: 2 })
-    const summary = run('go test e')
-    summary.event = { ...summary.event, payloadTruncated: true }
+    const whole = run('go test e')
+    const summary = { ...whole, event: { ...whole.event, payloadTruncated: true } }
     const groups = groupsOf([run('make x'), done, votes, summary, a, b], [])
     expect([...groups].map(([first, shape]) => [first, shape.requests.map((r) => r.id)])).toEqual([
       [a.id, [a.id, b.id]],
