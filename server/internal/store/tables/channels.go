@@ -67,18 +67,14 @@ func (t *Tables) AddChannel(ctx context.Context, c *store.Channel, limit int) er
 	})
 }
 
-func (t *Tables) RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error) {
-	err = t.Write(ctx, Policy, func(w *Work) error {
+func (t *Tables) RemoveChannel(ctx context.Context, id int64, by string) ([]schema.EventID, error) {
+	return write(ctx, t, Policy, func(w *Work) ([]schema.EventID, error) {
 		found, err := w.channelsWhere(`id = $1`, id)
-		if err == nil && len(found) == 0 {
-			return schema.ErrNotFound
+		if err := orNotFound(len(found) > 0, err); err != nil {
+			return nil, err
 		}
-		if err == nil {
-			questions, err = w.removeChannel(found[0], by)
-		}
-		return err
+		return w.removeChannel(found[0], by)
 	})
-	return questions, err
 }
 
 // channelsWhere returns the channels that satisfy a condition, without their secrets.

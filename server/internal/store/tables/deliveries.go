@@ -16,10 +16,7 @@ func (t *Tables) LeaseDeliveries(ctx context.Context, now, until time.Time, n in
 	if next, err = t.nextDelivery(ctx); err != nil || next.IsZero() || next.After(now) {
 		return nil, next, err // nothing to lease: spare the writer
 	}
-	err = t.Write(ctx, Essential, func(w *Work) (err error) {
-		leased, err = w.leaseDeliveries(now, until, n)
-		return err
-	})
+	leased, err = write(ctx, t, Essential, func(w *Work) ([]schema.EventID, error) { return w.leaseDeliveries(now, until, n) })
 	if err != nil {
 		return nil, time.Time{}, err
 	}

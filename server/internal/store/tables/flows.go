@@ -24,10 +24,10 @@ func (t *Tables) PutFlow(ctx context.Context, f *store.Flow, now time.Time, limi
 	})
 }
 
-func (t *Tables) TakeFlow(ctx context.Context, id []byte, now time.Time) (f store.Flow, err error) {
-	err = t.Write(ctx, Essential, func(w *Work) error {
-		return orNotFound(w.Get(flows.fields(&f), `DELETE FROM flows WHERE id = $1 AND expires_at > $2 RETURNING id, kind, data, expires_at`,
+func (t *Tables) TakeFlow(ctx context.Context, id []byte, now time.Time) (store.Flow, error) {
+	return write(ctx, t, Essential, func(w *Work) (f store.Flow, err error) {
+		err = orNotFound(w.Get(flows.fields(&f), `DELETE FROM flows WHERE id = $1 AND expires_at > $2 RETURNING id, kind, data, expires_at`,
 			id, Millis(now)))
+		return f, err
 	})
-	return f, err
 }

@@ -26,21 +26,17 @@ func (t *Tables) CreateMessage(ctx context.Context, d store.MessageDraft) (m con
 	return m, isNew, err
 }
 
-func (t *Tables) WithdrawMessage(ctx context.Context, id int64, by string) (m control.Message, err error) {
-	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
-		var found bool
-		var err error
-		m, found, err = messages.getIn(w, `WHERE id = $1`, id)
-		switch {
-		case err != nil || !found:
-			return orNotFound(found, err)
-		case m.State != control.MessageSaved:
-			return schema.ErrHandedOver
-		default:
-			return w.setMessageState(&m, control.MessageWithdrawn, by)
+func (t *Tables) WithdrawMessage(ctx context.Context, id int64, by string) (control.Message, error) {
+	return write(ctx, t, Essential|Policy, func(w *Work) (control.Message, error) {
+		m, found, err := messages.getIn(w, `WHERE id = $1`, id)
+		if err = orNotFound(found, err); err == nil && m.State != control.MessageSaved {
+			err = schema.ErrHandedOver
 		}
+		if err == nil {
+			err = w.setMessageState(&m, control.MessageWithdrawn, by)
+		}
+		return m, err
 	})
-	return m, err
 }
 
 func (t *Tables) Messages(ctx context.Context, key store.SessionKey, n int) ([]control.Message, error) {

@@ -104,12 +104,8 @@ func (t *Tables) DueNotifications(
 	return due, next, err
 }
 
-func (t *Tables) ClaimNotification(ctx context.Context, n *store.Notification, until, since time.Time) (claim store.Claim, err error) {
-	err = t.Write(ctx, Plain, func(w *Work) (err error) {
-		claim, err = w.claimNotification(n, until, since)
-		return err
-	})
-	return claim, err
+func (t *Tables) ClaimNotification(ctx context.Context, n *store.Notification, until, since time.Time) (store.Claim, error) {
+	return write(ctx, t, Plain, func(w *Work) (store.Claim, error) { return w.claimNotification(n, until, since) })
 }
 
 func (w *Work) claimNotification(n *store.Notification, until, since time.Time) (store.Claim, error) {
@@ -148,14 +144,12 @@ func (t *Tables) SetNotification(ctx context.Context, n *store.Notification) err
 	})
 }
 
-func (t *Tables) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (found bool, err error) {
-	err = t.Write(ctx, Plain, func(w *Work) error {
+func (t *Tables) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (bool, error) {
+	return write(ctx, t, Plain, func(w *Work) (bool, error) {
 		n, err := w.ExecCount(`UPDATE notices SET state = 'suppressed', why = $1, leased = 0, at = $2
 			WHERE question = $3 AND state = 'queued'`, why, Millis(w.Now), id)
-		found = n > 0
-		return err
+		return n > 0, err
 	})
-	return found, err
 }
 
 func (t *Tables) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {

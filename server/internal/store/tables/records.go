@@ -21,7 +21,6 @@ type freezeData struct {
 type grantData struct {
 	ExpiresAt schema.Millis  `json:"expires_at,omitempty"`
 	Event     schema.EventID `json:"event,omitempty"` // the call that ran
-	By        string         `json:"by,omitempty"`
 }
 
 // messageData is the part of a message that the audit log stores.

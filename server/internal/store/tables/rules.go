@@ -62,14 +62,13 @@ func (w *Work) revokeRule(id int64, by string, at int64) error {
 	return w.AppendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleData{ID: id}})
 }
 
-func (t *Tables) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (r store.Rule, err error) {
-	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
-		if err := w.revokeRule(id, by, Millis(at)); err != nil {
-			return err
+func (t *Tables) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (store.Rule, error) {
+	return write(ctx, t, Essential|Policy, func(w *Work) (r store.Rule, err error) {
+		if err = w.revokeRule(id, by, Millis(at)); err == nil {
+			err = orNotFound(w.Get(ruleFields(&r), ruleColumns+`WHERE id = $1`, id))
 		}
-		return orNotFound(w.Get(ruleFields(&r), ruleColumns+`WHERE id = $1`, id))
+		return r, err
 	})
-	return r, err
 }
 
 func (t *Tables) EndRules(ctx context.Context, app, session string, at time.Time) error {

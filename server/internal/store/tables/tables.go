@@ -272,6 +272,15 @@ func (t *Tables) Write(ctx context.Context, kind Change, run func(*Work) error) 
 	return t.Commit(ctx, &Op{Kind: kind, Run: run}, nil)
 }
 
+// write is Write for a function that returns a value.
+func write[T any](ctx context.Context, t *Tables, kind Change, run func(*Work) (T, error)) (v T, err error) {
+	err = t.Write(ctx, kind, func(w *Work) (err error) {
+		v, err = run(w)
+		return err
+	})
+	return v, err
+}
+
 func (t *Tables) exec(ctx context.Context, kind Change, query string, args ...any) error {
 	return t.Write(ctx, kind, func(w *Work) error { return w.Exec(query, args...) })
 }
