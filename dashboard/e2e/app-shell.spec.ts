@@ -139,7 +139,7 @@ test.describe('App shell', () => {
 
     // Without a query it offers actions, then the newest requests.
     await page.keyboard.press('Control+k')
-    await expect(chosen).toContainText('Freeze all agents')
+    await expect(chosen).toContainText('New rule')
     await expect(page.getByTestId('palette').getByRole('option').last()).toContainText(hostile)
     await page.keyboard.press('Escape')
 

@@ -84,8 +84,8 @@ export function actionItems(bindings: readonly Binding[], showKeys: () => void):
     act(copy.showShortcuts, showKeys, copy.help),
   ]
   return [
-    act(copy.freeze, () => bindings.find((b) => b.keys === 'Shift+F')?.run(), copy.freezeHint),
     ...teamActions(),
+    act(copy.freeze, () => bindings.find((b) => b.keys === 'Shift+F')?.run(), copy.freezeHint),
     docs,
     shortcuts,
     act(copy.copyLink, () => void navigator.clipboard?.writeText(location.href)),
