@@ -27,7 +27,6 @@ export const outcomeText = {
   label: 'Outcomes by day',
   day: 'Day',
   note: (n: string, within: string) => `${n} ${within}`,
-  empty: (within: string) => `No request was closed ${within}.`,
   names: {
     approved: 'Approved',
     answered: 'Answered',
@@ -46,7 +45,6 @@ export const latencyText = {
   note: (n: number, formatted: string) => `${formatted} human ${plural(n, 'answer')}, on a logarithmic scale`,
   time: 'Time',
   answers: 'Answers',
-  empty: (within: string) => `No one answered a request ${within}.`,
   under: (duration: string) => `under ${duration}`,
   over: (duration: string) => `over ${duration}`,
   between: (from: string, to: string) => `${from} to ${to}`,
@@ -56,7 +54,6 @@ export const toolText = {
   title: 'Tools',
   note: 'Finished calls, without the time spent waiting for a person',
   columns: ['Tool', 'Calls', 'Failures', 'Median', '95 %', 'Total'],
-  empty: (within: string) => `No tool was used ${within}.`,
   succeeded: 'Succeeded',
   failed: 'Failed',
   value: (calls: string, median: string) => `${calls} × ${median}`,
@@ -68,7 +65,6 @@ export const blockedText = {
   title: 'Blocked by people',
   note: 'How long agents waited for answers to settled requests',
   columns: ['Agent', 'Waited', 'Requests', 'Need you now'],
-  empty: (within: string) => `No agent waited for a person ${within}.`,
   waited: 'Waited',
   tip: (duration: string, n: number, formatted: string) =>
     `waited ${duration} for ${formatted} ${plural(n, 'request')}`,
@@ -81,8 +77,6 @@ export const spendText = {
   month: (spent: string) => `${spent} this month`,
   forecast: (total: string) => `, ${total} by its end at the same pace (straight-line forecast)`,
   tokensOnly: 'Agents reported no cost. The chart shows tokens.',
-  loading: 'Loading …',
-  empty: (within: string) => `No agent reported tokens or a cost ${within}.`,
   by: 'By',
   groups: { model: 'Model', app: 'Agent', project: 'Project', person: 'Person' },
   day: 'Day',
@@ -100,7 +94,6 @@ export const requestText = {
   label: 'Requests by day',
   day: 'Requested on',
   note: (n: string, range: string) => `${n} requests, ${range.toLowerCase()}, by current state`,
-  empty: 'No requests in this period.',
   states: {
     decided: 'Decided',
     expired: 'Expired',

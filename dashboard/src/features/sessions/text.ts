@@ -70,7 +70,6 @@ export const headText = {
   calls: (n: number) => formatCount(n, 'call'),
   failures: (n: number) => `✕ ${n} failed`,
   subagents: (n: number) => formatCount(n, 'subagent'),
-  waited: (duration: string) => `waited ${duration} for a person`,
   tokensHint: 'Tokens read (without the cache) and written',
   tokens: (input: string, output: string) => `${input} in, ${output} out`,
   costHint: 'As reported by the agent',

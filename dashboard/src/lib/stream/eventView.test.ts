@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { summaryWithoutTool, shortSession } from './eventView'
 import { anEvent } from '../../testing/factories'
 
@@ -20,3 +20,13 @@ it.each([
   ['shop-api-5f2a91', 'shop-api-5f2a91'],
   ['a-very-long-name-of-a-session', 'a-very-long-name-of…'],
 ])('shortSession(%s) is %s', (id, name) => expect(shortSession(id)).toBe(name))
+
+it('gives twelve agents different hues, and keeps them', async () => {
+  vi.resetModules() // other tests have used hues
+  const { agentHue } = await import('./eventView')
+  const names = Array.from({ length: 12 }, (_, i) => `agent-${i}`)
+  const hues = names.map(agentHue)
+  expect(new Set(hues).size).toBe(12)
+  agentHue('a thirteenth')
+  expect(names.map(agentHue)).toEqual(hues)
+})

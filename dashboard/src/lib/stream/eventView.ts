@@ -135,9 +135,19 @@ export function shortSession(id: string): string {
   return own.length > 20 ? own.slice(0, 19) + '…' : own
 }
 
-/** A stable hue for a name. */
+const HUES = 12
+/** The hues that are taken, as multiples of 360/HUES. */
+const taken = new Map<string, number>()
+
+/** A hue for a name. The first twelve names have different ones, most of them the same in every tab. */
 export function agentHue(name: string): number {
   let hash = 2166136261
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619)
-  return (hash >>> 0) % 360
+  let hue = taken.get(name) ?? (hash >>> 0) % HUES
+  if (!taken.has(name) && taken.size < HUES) {
+    const others = [...taken.values()]
+    while (others.includes(hue)) hue = (hue + 1) % HUES
+    taken.set(name, hue)
+  }
+  return (hue * 360) / HUES
 }
