@@ -319,7 +319,7 @@ export const v2FreezeDraftAll = {"scope":"all","reason":"prod incident"} satisfi
 export const v2FreezeDraftSession = {"scope":"session","source_app":"shop-api","session_id":"4b7293f1"} satisfies FreezeDraft
 
 // prettier-ignore
-export const v2FreezeListActive = {"freezes":[{"id":3,"scope":"all","by":"Ada","reason":"prod incident","created_at":1734189245000}],"stopped":4,"finishing":2,"uncontrolled":1,"unchecked":3} satisfies FreezeList
+export const v2FreezeListActive = {"freezes":[{"id":3,"scope":"all","by":"Ada","reason":"prod incident","created_at":1734189245000}],"stopped":4,"finishing":2,"uncontrolled":1,"unchecked":3,"ended":[4]} satisfies FreezeList
 
 // prettier-ignore
 export const v2HealthDegraded = {"status":"degraded","detail":"The disk is full: questions and answers are still stored, plain events are refused.","version":"0.1.0"} satisfies Health
