@@ -102,8 +102,8 @@ type Statement struct {
 func Statements(t testing.TB, s *tables.Tables, calls []TableCall) (list []Statement) {
 	t.Helper()
 	recorded := &recorder{Engine: s.Engine}
-	s.Engine = recorded
-	defer func() { s.Engine = recorded.Engine }()
+	// What runs in the background keeps its own tables, so that its statements aren't recorded.
+	s = &tables.Tables{Engine: recorded, Queue: s.Queue, State: s.State, ID: s.ID, Key: s.Key}
 	seen := map[string]bool{}
 	for _, call := range calls {
 		recorded.list = nil
