@@ -58,7 +58,7 @@ test.describe('Bundle size', () => {
       sizes.set(requestId, (sizes.get(requestId) ?? 0) + response.payloadData.length)
     })
     await openAt(page, hub)
-    await expect(page.getByTestId('detail').getByRole('button', { name: /^Approve/ })).toBeVisible()
+    await expect(page.getByTestId('detail').getByRole('button', { name: /^Approve A/ })).toBeVisible()
     await expect(page.getByTestId('count')).toContainText('20')
     const perPath = [...isData].map(([id, path]) => [path, sizes.get(id) ?? 0] as const)
     const total = perPath.reduce((sum, [, n]) => sum + n, 0)

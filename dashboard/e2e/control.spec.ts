@@ -44,7 +44,9 @@ test.describe('Appeal', () => {
     await choose(page, id)
     const card = detail(page, id)
     await expect(card.getByTestId('appeal')).toContainText('Refused by Claude Code auto mode')
-    await expect(card.locator('blockquote')).toHaveText('It deletes files <b>outside</b> of the project.')
+    await expect(card.getByTestId('appeal').locator('blockquote')).toHaveText(
+      'It deletes files <b>outside</b> of the project.',
+    )
     await expect(card.getByRole('button', { name: /Run it once/ })).toBeVisible()
     await expect(card.getByRole('button', { name: /Keep refused/ })).toBeVisible()
     await expectAccessible(page)

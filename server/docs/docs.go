@@ -61,7 +61,7 @@ var groups = []struct {
 	{"Start", []string{"guide/quickstart", "guide/deploy", "guide/agents", "guide/import"}},
 	{"Use", []string{"guide/inbox", "guide/policy", "guide/people", "guide/votes", "guide/reach"}},
 	{"Ask from a program", []string{"guide/python", "guide/typescript", "guide/go", "guide/mcp", "guide/protocol"}},
-	{"Operate", []string{"guide/configuration", "scale-out", "guide/backup", "guide/upgrade", "guide/troubleshooting", "guide/uninstall"}},
+	{"Operate", []string{"guide/configuration", "guide/proxy", "scale-out", "guide/backup", "guide/upgrade", "guide/troubleshooting", "guide/uninstall"}},
 	{"About", []string{"guide/security", "guide/performance", "guide/compare"}},
 	{"Development", []string{"architecture", "question-lifecycle", "glossary", "package-map", "extending", "dependencies", "benchmarks"}},
 }
