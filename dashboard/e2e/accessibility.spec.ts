@@ -427,13 +427,13 @@ test.describe('Accessibility', () => {
     await page.keyboard.press('g')
     await page.keyboard.press(',')
     await expect(page.getByRole('heading', { name: 'Connect your agents', level: 1 })).toBeVisible()
-    const appearance = page
+    const preferences = page
       .getByRole('navigation', { name: 'Settings' })
-      .getByRole('link', { name: 'Appearance' })
-    for (let i = 0; i < 40 && !(await appearance.evaluate((e) => e === document.activeElement)); i++)
+      .getByRole('link', { name: 'Preferences' })
+    for (let i = 0; i < 40 && !(await preferences.evaluate((e) => e === document.activeElement)); i++)
       await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await expect(page.getByRole('heading', { name: 'Appearance', level: 1 })).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'Preferences', level: 1 })).toBeVisible()
     const radio = page.locator('main input[type=radio]:checked').first()
     for (let i = 0; i < 40 && !(await radio.evaluate((e) => e === document.activeElement)); i++)
       await page.keyboard.press('Tab')

@@ -395,7 +395,8 @@ test.describe('Sessions', () => {
     agent,
   }) => {
     const ids = await postSession(hub, agent)
-    await hub.event('Stop', {}, { source_app: 'idle-one' })
+    await hub.event('Stop', {}, { source_app: 'frozen-one' })
+    await hub.post('/api/freezes', { scope: 'app', source_app: 'frozen-one' })
     await openAt(page, hub, `/stream?event=${ids.stop}`)
     const drawer = page.getByTestId('drawer')
     await drawer.getByRole('tab', { name: 'Transcript' }).click()
@@ -403,8 +404,11 @@ test.describe('Sessions', () => {
     await drawer.getByRole('link', { name: 'Open in session' }).click()
     await expect(page).toHaveURL(new RegExp(`${sessionPath}#${ids.stop}$`))
     await expect(line(page, ids.stop)).toHaveAttribute('aria-selected', 'true')
-    await page.getByRole('link', { name: /idle-one/ }).click()
-    await expect(page).toHaveURL(/\/sessions\?agent=idle-one$/)
+    await page
+      .getByRole('region', { name: 'Agents in trouble' })
+      .getByRole('link', { name: /frozen-one/ })
+      .click()
+    await expect(page).toHaveURL(/\/sessions\?agent=frozen-one$/)
     await expect(page.getByTestId('sessions').getByRole('link')).toHaveCount(1)
   })
 
