@@ -141,9 +141,9 @@ func (s *diskSpace) warnOnceLocked(message string, err error) {
 	}
 }
 
-// releaseReserve deletes the reserve file and reports whether it freed space. Plain
-// events are refused until there is space to recreate it.
-func (s *diskSpace) releaseReserve() bool {
+// full refuses plain events until there is space again. If the reserve is needed, it deletes that file: then plain events
+// are refused until there is space to recreate it.
+func (s *diskSpace) full(needsReserve bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hasReserve {
@@ -151,16 +151,15 @@ func (s *diskSpace) releaseReserve() bool {
 	}
 	s.setLowLocked(true, 0)
 	s.measuredAt.Store(s.clock().UnixNano())
-	if !s.hasReserve {
-		return false
+	if !s.hasReserve || !needsReserve {
+		return
 	}
 	s.hasReserve = false
 	if err := os.Remove(s.reserveFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Error("reserve file deletion failed", "file", s.reserveFile, "err", err)
-		return false
+		return
 	}
 	s.log.Warn("disk full: deleted the reserve file", "file", s.reserveFile)
-	return true
 }
 
 func (s *diskSpace) createReserveLocked(size int64) bool {

@@ -97,7 +97,8 @@ func (w *writer) checkpointIfDue() {
 }
 
 // commit runs a group of ops in one transaction and adds ops that arrive in the meantime.
-// On a full disk it deletes the reserve file and runs the essential ops again.
+// On a full disk it deletes the reserve file and runs the essential ops again. Without any of them the reserve stays:
+// work in the background would free it for whatever fills the disk.
 func (w *writer) commit(group []*tables.Op) {
 	if err := w.health.Refusal(); err != nil {
 		tables.Finish(group, err)
@@ -106,8 +107,9 @@ func (w *writer) commit(group []*tables.Op) {
 	start := time.Now()
 	group, err := w.attempt(group, w.store.Queue.Take)
 	if isFull(err) {
-		w.diskSpace.releaseReserve()
-		_, err = w.attempt(w.failDroppable(group), nil)
+		essential := w.failDroppable(group)
+		w.diskSpace.full(len(essential) > 0)
+		_, err = w.attempt(essential, nil)
 	}
 	w.health.Record(len(group), commitFault(err))
 	if w.commits != nil {
