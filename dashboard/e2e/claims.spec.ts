@@ -1,10 +1,15 @@
+import type { Page } from '@playwright/test'
 import { openInNewBrowser, claimHub, invitePerson } from './people.ts'
 import { choose, detail, expect, row, test, waitUntilLive, openMore } from './fixtures.ts'
 
 const SHOTS = process.env.SHOTS
 
+async function chooseInMenu(page: Page, id: number, name: string): Promise<void> {
+  await (await openMore(page, id)).getByRole('button', { name, exact: true }).click()
+}
+
 test.describe('Claims', () => {
-  test('name their person on every page, and end with the request', async ({
+  test('name their person on every page, and are given and released in the menu', async ({
     page: mara,
     browser,
     watch,
@@ -19,14 +24,15 @@ test.describe('Claims', () => {
     })
     await choose(mara, id)
     await choose(noor, id)
-    await noor.keyboard.press('o')
-    await expect(detail(noor, id).getByTestId('claim')).toContainText('You’re on it')
-    await expect(detail(mara, id).getByTestId('claim')).toContainText('noor is on it')
-    await expect(row(mara, id).getByTestId('claim-chip')).toHaveText('noor is on it')
+    await chooseInMenu(noor, id, 'Take the request')
+    await expect(detail(noor, id).getByTestId('claim-chip')).toHaveText('You have it')
+    await expect(detail(mara, id).getByTestId('claim-chip')).toHaveText('noor has it')
+    await expect(detail(mara, id).getByTestId('other-viewers')).toContainText('noor is looking.')
+    await expect(row(mara, id).getByTestId('claim-chip')).toHaveText('noor has it')
 
-    await (await openMore(noor, id)).getByLabel('Hand over to…').selectOption('mara')
-    await expect(detail(mara, id).getByTestId('claim')).toContainText('You’re on it (handed over by noor)')
-    await expect(detail(noor, id).getByTestId('claim')).toContainText('mara is on it')
+    await chooseInMenu(noor, id, 'Give the request to mara')
+    await expect(detail(mara, id).getByTestId('claim-chip')).toHaveText('You have it, given by noor')
+    await expect(detail(noor, id).getByTestId('claim-chip')).toHaveText('mara has it, given by noor')
     if (SHOTS)
       for (const colorScheme of ['light', 'dark'] as const) {
         await mara.emulateMedia({ colorScheme })
@@ -36,8 +42,8 @@ test.describe('Claims', () => {
     await expect(detail(mara, id).getByTestId('reasons').getByRole('button')).toHaveCount(4)
     if (SHOTS) await mara.screenshot({ path: `${SHOTS}/reasons.png` })
     await mara.keyboard.press('Escape')
-    await mara.keyboard.press('o')
-    await expect(detail(noor, id).getByTestId('claim')).not.toContainText('is on it')
+    await chooseInMenu(mara, id, 'Release the request')
+    await expect(detail(noor, id).getByTestId('claim-chip')).toHaveCount(0)
 
     await noor.keyboard.press('d')
     await noor.keyboard.press('2')
@@ -54,8 +60,16 @@ test.describe('Claims', () => {
     })
     await page.setViewportSize({ width: 390, height: 780 })
     await page.goto(`${hub.url}/r/${id}`)
-    await (await openMore(page, id)).getByRole('button', { name: /I’m on it/ }).click()
-    await expect(detail(page, id).getByTestId('claim')).toContainText('You’re on it')
+    const hint = 'Only operators can claim a request.'
+    await page.route('**/claim', (route) =>
+      route.fulfill({ status: 403, json: { code: 'not_allowed', title: 'Not allowed', hint } }),
+    )
+    await chooseInMenu(page, id, 'Take the request')
+    await expect(detail(page, id)).toContainText(hint)
+    await page.unroute('**/claim')
+    await chooseInMenu(page, id, 'Take the request')
+    await expect(detail(page, id).getByTestId('claim-chip')).toHaveText('You have it')
+    await expect(detail(page, id)).not.toContainText(hint)
     await detail(page, id)
       .getByRole('button', { name: /Something else/ })
       .click()

@@ -63,13 +63,11 @@ export const lazyInboxText = {
   },
 
   claim: {
-    isOn: (person: string) => `${person} is on it`,
-    mine: 'You’re on it',
-    from: (by: string) => `(handed over by ${by})`,
-    take: 'I’m on it',
-    release: 'Release',
-    handOver: 'Hand over to…',
-    failed: 'The claim did not change.',
+    holder: (person: string, by = '') =>
+      `${person ? `${person} has` : 'You have'} it${by && `, given by ${by}`}`,
+    take: 'Take the request',
+    release: 'Release the request',
+    give: (person: string) => `Give the request to ${person}`,
   },
 
   reasons: {

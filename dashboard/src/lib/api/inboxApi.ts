@@ -82,8 +82,8 @@ export const liftFreeze = (id: number) => remove<Freeze>(`/api/freezes/${id}`)
 /** Who handles which pending request. */
 export const claims = () => call<ClaimList>('/api/claims')
 
-/** Shows to everyone that the person handles the request, or hands it over. */
-export const claim = (id: number, to?: string) => post<ClaimList>(`/events/${id}/claim`, to ? { to } : {})
+/** Shows to everyone that a person handles the request. */
+export const claim = (id: number, to: string) => post<ClaimList>(`/events/${id}/claim`, { to })
 
 /** Ends a claim. */
 export const releaseClaim = (id: number) => remove<ClaimList>(`/events/${id}/claim`)

@@ -30,7 +30,6 @@ export const shortcutText = {
     t: 'Extend the deadline',
     'Shift+X': 'Cancel the request',
     h: 'Snooze for 5 minutes',
-    o: 'Claim the request, or release it',
     x: 'Select for bulk approval',
     '.': 'Sort the list by urgency again',
     'Shift+J': 'Extend selection down',
