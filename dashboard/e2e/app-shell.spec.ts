@@ -226,6 +226,21 @@ test.describe('App shell', () => {
     })
   }
 
+  test('loads a dialog that did not load once the hub is back', async ({ page, hub }) => {
+    await page.route(dialogs, (route) => route.abort())
+    await openAt(page, hub)
+    await page.keyboard.press('ControlOrMeta+k')
+    const dialog = page.getByRole('dialog')
+    await expect(dialog.getByRole('alert')).toContainText('This did not load')
+    await page.keyboard.type('audit')
+    await page.unroute(dialogs)
+    await hub.stop()
+    await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
+    await hub.restart()
+    await expect(dialog.getByRole('option').first()).toBeVisible()
+    await expect(dialog.locator('input')).toHaveValue('audit')
+  })
+
   test('decides nothing while the bulk approval loads', async ({ page, hub, agent }) => {
     const { id } = await agent.ask(hub, {})
     const other = await agent.ask(hub, { question: 'And this?' })

@@ -1,7 +1,8 @@
 import { accessibilityViolations } from './accessibility.ts'
-import { choose, detail, expect, openAt, test, waitUntilLive } from './fixtures.ts'
+import { choose, detail, expect, openAt, test, visit, waitUntilLive } from './fixtures.ts'
 import type { Page } from '@playwright/test'
 import type { HubProcess } from './hub.ts'
+import { claimHub } from './people.ts'
 
 test.describe('Live updates', () => {
   test('show a thousand events a second completely and in order while keys still work', async ({
@@ -219,6 +220,46 @@ test.describe('Live updates', () => {
       })
     })
   }
+
+  test('end the errors of forms, messages and dialogs once the hub is back', async ({ page, hub }) => {
+    await claimHub(page, hub)
+    await hub.event('UserPromptSubmit', { prompt: 'Publish it' }, { agent: 'claude-code' })
+    const call = { tool_name: 'Bash', tool_use_id: 't1', tool_input: { command: 'ls' } }
+    const event = await hub.event('PreToolUse', call, { agent: 'claude-code' })
+    /** Does it without the hub, which shows the error, and starts the hub, which ends it. */
+    const failsUntilBack = async (act: () => Promise<void>) => {
+      await hub.stop()
+      await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
+      await act()
+      const failure = page.getByRole('alert').filter({ hasText: /could not be reached/ })
+      await expect(failure).toBeVisible()
+      await hub.restart()
+      await expect(failure).toHaveCount(0)
+    }
+
+    await visit(page, '/settings/preferences')
+    const cooldown = page.getByLabel(/At most one message/)
+    await cooldown.fill('15')
+    await failsUntilBack(() => page.getByRole('button', { name: 'Save', exact: true }).click())
+    await expect(cooldown).toHaveValue('15')
+
+    await visit(page, '/sessions/api/s1')
+    await page.keyboard.press('m')
+    const message = page.getByTestId('session-messages').getByRole('textbox')
+    await message.fill('Stop here')
+    await failsUntilBack(() => page.keyboard.press('Enter'))
+    await expect(message).toHaveValue('Stop here')
+
+    await visit(page, '/policy?new=1') // loads the code of the form
+    await page.keyboard.press('Escape')
+    await failsUntilBack(() =>
+      page.evaluate((path) => {
+        history.pushState(null, '', path)
+        dispatchEvent(new PopStateEvent('popstate'))
+      }, `/policy?new=1&event=${event}`),
+    )
+    await expect(page.getByTestId('replay')).toBeVisible()
+  })
 
   test('offer to load a newer version of the page', async ({ page, hub }) => {
     await changePageVersion(page, hub)

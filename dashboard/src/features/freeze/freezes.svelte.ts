@@ -2,22 +2,35 @@ import { ApiError } from '../../lib/api/api'
 import * as api from '../../lib/api/inboxApi'
 import type { Freeze, FreezeList } from '../../lib/api/schema'
 import type { Problem } from '../../lib/api/types'
-import { hub } from '../../lib/stream/liveState.svelte'
+import { hub, live } from '../../lib/stream/liveState.svelte'
 import { freezeBarText } from './text'
 
 type Counts = Omit<FreezeList, 'freezes'>
+interface Failure {
+  title: string
+  problem: Problem
+}
 
 /** What the page does about freezes. The active ones are part of the hub's state. */
 class Freezes {
   /** The activity of the frozen agents; undefined until loaded. */
   counts: Counts | undefined = $state.raw()
-  /** Why the last change failed. */
-  failure: { title: string; problem: Problem } | undefined = $state.raw()
+  private refused: (Failure & { isPast: () => boolean }) | undefined = $state.raw()
   busy = $state(false)
+
+  /** Why the last change failed, until it is made elsewhere. A new connection has not frozen anything. */
+  get failure(): Failure | undefined {
+    return this.refused?.isPast() ? undefined : this.refused
+  }
+
+  dismiss(): void {
+    this.refused = undefined
+  }
 
   /** Freezes all agents. */
   freezeAll(): Promise<boolean> {
-    return this.change(freezeBarText.notFrozen, async () => {
+    const isPast = () => live.freezes.some((f) => f.scope === 'all')
+    return this.change({ title: freezeBarText.notFrozen, isPast }, async () => {
       const made = await api.freeze({ scope: 'all' })
       if (!hub.freezes.some((f) => f.id === made.id)) hub.setFreezes([...hub.freezes, made])
     })
@@ -25,7 +38,8 @@ class Freezes {
 
   /** Lifts a freeze; one that another person has just lifted counts as lifted. */
   resume(id: number): Promise<boolean> {
-    return this.change(freezeBarText.notResumed, async () => {
+    const isPast = () => !live.freezes.some((f) => f.id === id)
+    return this.change({ title: freezeBarText.notResumed, isPast }, async () => {
       await api.liftFreeze(id).catch((error: unknown) => {
         if (!(error instanceof ApiError) || error.problem.status !== 404) throw error
       })
@@ -33,16 +47,19 @@ class Freezes {
     })
   }
 
-  private async change(title: string, run: () => Promise<void>): Promise<boolean> {
+  private async change(
+    what: { title: string; isPast: () => boolean },
+    run: () => Promise<void>,
+  ): Promise<boolean> {
     if (this.busy) return false
     this.busy = true
-    this.failure = undefined
+    this.refused = undefined
     try {
       await run()
       return true
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      this.failure = { title, problem: error.problem }
+      this.refused = { ...what, problem: error.problem }
       return false
     } finally {
       this.busy = false

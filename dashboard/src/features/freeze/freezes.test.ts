@@ -18,7 +18,7 @@ const reply = (status: number, body: unknown) =>
 
 beforeEach(() => {
   hub.setFreezes([])
-  freezes.failure = undefined
+  freezes.dismiss()
 })
 
 describe('Freeze', () => {
@@ -53,6 +53,21 @@ describe('Freeze', () => {
     expect(await freezes.resume(1)).toBe(false)
     expect(hub.freezes).toEqual([all])
     expect(freezes.failure).toMatchObject({ title: 'Not resumed.', problem: { status: 403 } })
+  })
+
+  it('keeps no reason once another person lifted it, or froze what was to be frozen', async () => {
+    hub.setFreezes([all, app])
+    reply(403, { title: 'Forbidden', status: 403, code: 'not_allowed', detail: 'only operators' })
+    await freezes.resume(1)
+    hub.setFreezes([all])
+    expect(freezes.failure?.title).toBe('Not resumed.')
+    hub.setFreezes([])
+    expect(freezes.failure).toBeUndefined()
+    await freezes.freezeAll()
+    hub.setFreezes([app])
+    expect(freezes.failure?.title).toBe('Agents were not frozen.')
+    hub.setFreezes([app, all])
+    expect(freezes.failure).toBeUndefined()
   })
 
   it('counts as lifted if another person was faster', async () => {

@@ -1,3 +1,5 @@
+import { onReconnect } from '../../lib/api/reconnect'
+
 type Components = typeof import('./lazyComponents')
 
 /** The components of a request that are not needed for the first paint, loaded on demand. */
@@ -6,7 +8,11 @@ class LazyBundle {
   failed = $state(false)
   private loading: Promise<void> | undefined
 
-  /** Loads the chunk once. A failed load is retried with the next request. */
+  constructor() {
+    onReconnect(() => this.failed && void this.load())
+  }
+
+  /** Loads the chunk once. A failed load is retried with the next request or reconnect. */
   load(): Promise<void> {
     this.loading ??= import('./lazyComponents').then(
       (parts) => {

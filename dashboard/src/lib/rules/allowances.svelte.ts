@@ -1,5 +1,6 @@
 import { ApiError } from '../api/api'
 import { createRule, revokeRule, rules as fetchRules } from '../api/inboxApi'
+import { onReconnect } from '../api/reconnect'
 import type { Rule } from '../api/schema'
 import type { Problem } from '../api/types'
 import { hub, live } from '../stream/liveState.svelte'
@@ -23,6 +24,10 @@ class Allowances {
   /** Why ending one failed. */
   problem: Problem | undefined = $state.raw()
   private loadedFor: unknown
+
+  constructor() {
+    onReconnect(() => (this.problem = undefined))
+  }
 
   of(app: string, session: string): Rule | undefined {
     return live.allowances.length > 0 ? allowanceOf(live.allowances, app, session, live.now) : undefined

@@ -1,5 +1,6 @@
 import { ApiError } from '../api/api'
 import { replay } from '../api/inboxApi'
+import { onReconnect } from '../api/reconnect'
 import type { Replay, ReplayDraft } from '../api/schema'
 import type { Problem } from '../api/types'
 
@@ -18,7 +19,9 @@ export class ReplayRun {
     const stop = new AbortController()
     this.busy = true
     const timer = setTimeout(() => void this.run(draft, stop.signal), PAUSE)
+    const unfollow = onReconnect(() => this.problem && void this.run(draft, stop.signal))
     return () => {
+      unfollow()
       clearTimeout(timer)
       stop.abort()
     }

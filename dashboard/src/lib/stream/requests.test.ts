@@ -37,6 +37,21 @@ describe('Duplicate group', () => {
   })
 })
 
+describe('Rejected answer', () => {
+  const problem = { type: '', title: 'No', status: 0, code: 'unreachable', error: '' }
+  const next = (before: Request, status: Partial<Status>) =>
+    toRequest(aRequest(1, {}, status), before) as Request
+
+  it('is forgotten once another answer was accepted, also if that one is undone', () => {
+    const rejected = { ...asked(1), problem }
+    expect(next(rejected, { revision: 2 }).problem).toBe(problem)
+    const held = next(rejected, { revision: 3, held: { until: 9, outcome: 'approve' } })
+    expect(held.problem).toBeUndefined()
+    expect(next(held, { revision: 4 }).problem).toBeUndefined()
+    expect(next(rejected, { revision: 3, status: 'responded' }).problem).toBeUndefined()
+  })
+})
+
 describe('needsYou', () => {
   const count = (...all: Request[]) => needsYou(all, 'ada', new Map(), 0)
 

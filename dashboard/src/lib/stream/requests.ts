@@ -52,14 +52,16 @@ export function toRequest(listed: Event, before?: Request): Request | undefined 
   const event = known ? before.event : listed
   const question = event.humanInTheLoop
   if (!question) return undefined
+  const current = before && (known || isNewer(before.status, status)) ? before.status : status
+  const isOpen = current.status === 'pending' && !current.held
   return {
     id: event.id,
     event,
     question,
-    status: before && (known || isNewer(before.status, status)) ? before.status : status,
+    status: current,
     askedAt: receivedAt(event),
     submission: before?.submission,
-    problem: before?.problem,
+    problem: isOpen ? before?.problem : undefined, // an undo must not bring it back
     mine: before?.mine ?? false,
     busy: before?.busy,
     saveDurationMs: before?.saveDurationMs,

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { announceReconnect } from '../api/reconnect'
+import type { ReplayDraft } from '../api/schema'
+import { ReplayRun } from './replay.svelte'
+
+const draft = {} as ReplayDraft
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe('ReplayRun', () => {
+  it('compares again after a reconnect if the hub could not be reached', async () => {
+    const fetched = vi.fn(() => Promise.reject(new TypeError('Failed to fetch')))
+    vi.stubGlobal('fetch', fetched)
+    const run = new ReplayRun()
+    const stop = run.start(draft)
+    await vi.runAllTimersAsync()
+    expect(run.problem?.status).toBe(0)
+    const found = { matched: 3 }
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response(JSON.stringify(found))))
+    announceReconnect()
+    await vi.runAllTimersAsync()
+    expect(run.problem).toBeUndefined()
+    expect(run.result).toEqual(found)
+    stop()
+  })
+
+  it('asks nothing after it was stopped', async () => {
+    const fetched = vi.fn(() => Promise.reject(new TypeError('Failed to fetch')))
+    vi.stubGlobal('fetch', fetched)
+    const run = new ReplayRun()
+    const stop = run.start(draft)
+    await vi.runAllTimersAsync()
+    stop()
+    fetched.mockClear()
+    announceReconnect()
+    await vi.runAllTimersAsync()
+    expect(fetched).not.toHaveBeenCalled()
+  })
+})
