@@ -49,21 +49,19 @@ func (p *programScanner) find(inode uint64) <-chan ProcessRef {
 	return answer
 }
 
-// run scans until no caller waits.
+// run scans for those who wait, and again after a pause, until nobody waits.
 func (p *programScanner) run() {
-	for {
-		p.mu.Lock()
-		batch := p.waiting
-		p.waiting = map[uint64][]chan ProcessRef{}
-		p.running = len(batch) > 0
-		p.mu.Unlock()
-		if len(batch) == 0 {
-			return
-		}
-		start := time.Now()
-		scanSockets(batch)
-		time.Sleep(max(scanPause, (scanShare-1)*time.Since(start)))
+	p.mu.Lock()
+	batch := p.waiting
+	p.waiting = map[uint64][]chan ProcessRef{}
+	p.running = len(batch) > 0
+	p.mu.Unlock()
+	if len(batch) == 0 {
+		return
 	}
+	start := time.Now()
+	scanSockets(batch)
+	time.AfterFunc(max(scanPause, (scanShare-1)*time.Since(start)), p.run)
 }
 
 // scanSockets answers the callers of batch.
