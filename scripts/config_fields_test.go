@@ -80,7 +80,6 @@ func (f goFile) configFields() map[string]string {
 var ownWaits = map[string]string{
 	"server/internal/auth/accounts.go":                      "two intervals: sign-ins that expire, and times of last use to store",
 	"server/internal/httpapi/middleware/nethttp_adapter.go": "heartbeat of a slow response",
-	"server/internal/peer/program_linux.go":                 "limits the share of a processor that reading /proc takes; ends by itself",
 }
 
 // TestWaits_UsePackageFeed: workers learn what happened from Follow, and wait for their own work
