@@ -34,6 +34,23 @@ describe('shapesOf', () => {
     expect(shapes(run('go test a', {}, { description: 'One' }), run('go test b'))).toBe(1)
   })
 
+  it('keeps calls of another tool or folder apart, also if only the event names them', () => {
+    const from = (command: string, tool_name: string, cwd: string) => {
+      const r = run(command)
+      const { toolCall: _, ...question } = r.question
+      const payload = { tool_name, cwd, tool_input: { command } }
+      return {
+        ...r,
+        question,
+        event: { ...r.event, tool_name, payload, humanInTheLoop: question },
+      } as Request
+    }
+    const shapes = (...requests: Request[]) => shapesOf(requests).length
+    expect(shapes(from('cat a', 'Bash', '/x'), from('cat b', 'Bash', '/x'))).toBe(1)
+    expect(shapes(from('cat a', 'Bash', '/x'), from('cat b', 'Bash', '/y'))).toBe(2)
+    expect(shapes(from('cat a', 'Bash', '/x'), from('cat b', 'mcp__prod__shell', '/x'))).toBe(2)
+  })
+
   it('shows in full what is not one plain line', () => {
     const finding = { findings: [{ code: 'x', risk: 'low' as const, text: 'It does something.' }] }
     for (const make of [

@@ -52,7 +52,8 @@ function readLine(r: Request): Line | undefined {
   const all = line + more
   if (all.length > MAX_LINE || all.includes('\n') || countInvisible(all) > 0) return undefined
   const { cwd, branch, commit } = r.question.context ?? {}
-  const apart = [r.event.source_app, r.question.toolCall?.name, cwd, branch, commit, more]
+  // As the call itself has them: without a toolCall or a context they come from the event.
+  const apart = [r.event.source_app, preview.tool, preview.cwd, cwd, branch, commit, more]
   const words = line.split(' ')
   return { words, more, key: toJson([...apart, words.length, words[0]].map((v) => v ?? null)) }
 }
