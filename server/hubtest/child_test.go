@@ -151,8 +151,8 @@ type serverProcess struct {
 	counts func() (storageUse, error) // of a hub
 }
 
-// storageUse counts the writes of a hub to its database files.
-type storageUse struct{ syncs, pages int64 }
+// storageUse counts what a hub does with its database.
+type storageUse struct{ syncs, pages, statements, rows int64 }
 
 // startServer starts a server of this test binary: "hub" or "fiber", or the reference server.
 func startServer(b *testing.B, role string) *serverProcess {
@@ -187,7 +187,7 @@ func startServerOn(b testing.TB, role, database string) *serverProcess {
 			return u, nil
 		}
 		if _, err = fmt.Fprintln(stdin); err == nil {
-			_, err = fmt.Fscanln(lines, &u.syncs, &u.pages)
+			_, err = fmt.Fscanln(lines, &u.syncs, &u.pages, &u.statements, &u.rows)
 		}
 		return u, err
 	}

@@ -136,6 +136,8 @@ func (u *usage) report(b *testing.B, n int, unit string) (cpu, took time.Duratio
 	if u.server.role == "hub" {
 		per(float64(stored.syncs-u.stored.syncs), "fsyncs")
 		per(float64(stored.pages-u.stored.pages), "wal-pages")
+		per(float64(stored.statements-u.stored.statements), "statements")
+		per(float64(stored.rows-u.stored.rows), "rows")
 	}
 	b.ReportMetric(0, "ns/op")
 	return cpu, took

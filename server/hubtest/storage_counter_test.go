@@ -18,7 +18,18 @@ import (
 var storageCounts struct {
 	syncs atomic.Int64 // fsync and fdatasync calls, including checkpoints
 	pages atomic.Int64 // pages appended to the write-ahead log
+
+	statements atomic.Int64 // SQL statements that began, with BEGIN, SAVEPOINT and COMMIT
+	rows       atomic.Int64 // rows that they inserted, changed or deleted
 }
+
+// statementsVariable names a file for the text of each SQL statement of a benchmark's hub.
+const statementsVariable = "HOOKBACK_BENCH_STATEMENTS"
+
+var (
+	statementsFile *os.File // nil: no text is kept
+	changesBefore  sync.Map // sqlite3_total_changes of each connection, by its address
+)
 
 // walFrameHeader is the size of the header that SQLite writes before each page of the
 // write-ahead log, in a separate call.
@@ -58,6 +69,15 @@ func countStorage() error {
 	if rc := sqlite3.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(&vfsLayer)), 1); rc != sqlite3.SQLITE_OK {
 		return fmt.Errorf("register the VFS: SQLite error %d", rc)
 	}
+	if file := os.Getenv(statementsVariable); file != "" {
+		var err error
+		if statementsFile, err = os.Create(file); err != nil {
+			return err
+		}
+	}
+	if rc := sqlite3.Xsqlite3_auto_extension(tls, functionPointer(connectionOpened)); rc != sqlite3.SQLITE_OK {
+		return fmt.Errorf("register the trace: SQLite error %d", rc)
+	}
 	return nil
 }
 
@@ -66,7 +86,31 @@ type (
 	openMethod  func(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32
 	syncMethod  func(tls *libc.TLS, file uintptr, flags int32) int32
 	writeMethod func(tls *libc.TLS, file, data uintptr, amount int32, offset int64) int32
+	entryPoint  func(tls *libc.TLS, db, message, api uintptr) int32
+	traceMethod func(tls *libc.TLS, kind uint32, context, statement, data uintptr) int32
 )
+
+var connectionOpened entryPoint = func(tls *libc.TLS, db, _, _ uintptr) int32 {
+	changesBefore.Store(db, int64(0)) // a closed connection may have had the same address
+	return sqlite3.Xsqlite3_trace_v2(tls, db, sqlite3.SQLITE_TRACE_STMT|sqlite3.SQLITE_TRACE_PROFILE, functionPointer(statementTraced), 0)
+}
+
+// statementTraced is called when a statement begins and when it has ended.
+var statementTraced traceMethod = func(tls *libc.TLS, kind uint32, _, statement, _ uintptr) int32 {
+	if kind == sqlite3.SQLITE_TRACE_STMT {
+		storageCounts.statements.Add(1)
+		if statementsFile != nil {
+			fmt.Fprintf(statementsFile, "%q\n", libc.GoString(sqlite3.Xsqlite3_sql(tls, statement)))
+		}
+		return 0
+	}
+	db := sqlite3.Xsqlite3_db_handle(tls, statement)
+	now := sqlite3.Xsqlite3_total_changes64(tls, db)
+	if before, known := changesBefore.Swap(db, now); known {
+		storageCounts.rows.Add(now - before.(int64))
+	}
+	return 0
+}
 
 var openCounted openMethod = func(tls *libc.TLS, _, name, file uintptr, flags int32, outFlags uintptr) int32 {
 	open := function[openMethod](at[sqlite3.Tsqlite3_vfs](vfsOriginal).FxOpen)
@@ -123,5 +167,5 @@ func functionPointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)
 
 // printCounts writes the current counts as one line.
 func printCounts() {
-	fmt.Fprintln(os.Stdout, storageCounts.syncs.Load(), storageCounts.pages.Load())
+	fmt.Fprintln(os.Stdout, storageCounts.syncs.Load(), storageCounts.pages.Load(), storageCounts.statements.Load(), storageCounts.rows.Load())
 }

@@ -18,9 +18,10 @@ import (
 // tx is the transaction of one group commit. It implements tables.Tx.
 type tx struct {
 	numberedNames
-	work     *tables.Work
-	w        *writer
-	counters counters
+	work      *tables.Work
+	w         *writer
+	counters  counters
+	hasWrites bool // of an op before the current one
 }
 
 // fatalError means that the transaction may be lost: the whole group fails.
@@ -42,6 +43,7 @@ func (t *tx) runAll(group []*tables.Op) error {
 func (t *tx) runOne(o *tables.Op) error {
 	before, mark := t.counters, t.work.Mark()
 	if o.Kind&tables.OneRow != 0 {
+		t.hasWrites = true
 		err := t.classifyError(o.Run(t.work))
 		if err != nil {
 			before.lastNameID = t.counters.lastNameID // names that it inserted stay
@@ -50,24 +52,38 @@ func (t *tx) runOne(o *tables.Op) error {
 		}
 		return err
 	}
-	if err := t.Exec("SAVEPOINT op"); err != nil {
-		return fatalError{err}
-	}
-	err := t.classifyError(o.Run(t.work))
-	if err != nil {
-		if undo := t.Exec("ROLLBACK TO op"); undo != nil {
+	var keep []string
+	undo := []string{"ROLLBACK", "BEGIN IMMEDIATE"} // of a transaction with this op alone, as most are
+	if t.hasWrites {
+		keep, undo = []string{"RELEASE op"}, []string{"ROLLBACK TO op", "RELEASE op"}
+		if err := t.Exec("SAVEPOINT op"); err != nil {
 			return fatalError{err}
 		}
-		if t.counters != before { // it may have inserted names and segment names
-			t.ForgetNames()
-		}
-		t.counters = before
-		t.work.Undo(mark)
 	}
-	if release := t.Exec("RELEASE op"); release != nil {
-		return fatalError{release}
+	err := t.classifyError(o.Run(t.work))
+	if err == nil {
+		t.hasWrites = true
+		return t.execAll(keep)
 	}
+	if t.execAll(undo) != nil {
+		return fatalError{err}
+	}
+	if t.counters != before { // it may have inserted names and segment names
+		t.ForgetNames()
+	}
+	t.counters = before
+	t.work.Undo(mark)
 	return err
+}
+
+// execAll runs statements without which the transaction is lost.
+func (t *tx) execAll(list []string) error {
+	for _, s := range list {
+		if err := t.Exec(s); err != nil {
+			return fatalError{err}
+		}
+	}
+	return nil
 }
 
 // classifyError makes errors fatal after which SQLite may have rolled back.
