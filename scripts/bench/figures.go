@@ -43,7 +43,20 @@ var budgets = table{"Budgets", []figure{
 	{name: "plain event, 50/s: WAL pages", value: load("Paced", "hub", plain, "wal-pages/event"), goal: 5},
 	{name: "plain event, 64 posters: WAL pages", value: load("Flood", "hub", flood64, "wal-pages/event"), goal: 3},
 	{name: "ask to acknowledged: fsyncs", value: load("Ask", "hub", oneAsk, "fsyncs/ask"), goal: 3},
-	{name: "ask to acknowledged: WAL pages", value: load("Ask", "hub", oneAsk, "wal-pages/ask"), goal: 25},
+	{name: "ask to acknowledged: WAL pages", value: load("Ask", "hub", oneAsk, "wal-pages/ask"), goal: 12},
+	{name: "ask to acknowledged: SQL statements", value: load("Ask", "hub", oneAsk, "statements/ask"), goal: 14},
+	{name: "ask to acknowledged: rows changed", value: load("Ask", "hub", oneAsk, "rows/ask")},
+	{name: "plain event, 50/s: SQL statements", value: load("Paced", "hub", plain, "statements/event")},
+	{name: "plain event, 50/s: rows changed", value: load("Paced", "hub", plain, "rows/event")},
+}}
+
+var floors = table{"Against the floor", []figure{
+	versusFloor("1 ask at a time, 4/s: CPU per ask, µs", loadMetric{"Ask", oneAsk, "cpu-µs/ask"}, 2.5),
+	versusFloor("1 ask at a time, 4/s: POST to page p50, ms", loadMetric{"Ask", oneAsk, "page-p50-ms"}, 1.5),
+	versusFloor("1 ask at a time, 4/s: respond to agent p50, ms", loadMetric{"Ask", oneAsk, "agent-p50-ms"}, 1.5),
+	versusFloor("20 asks at once: CPU per ask, µs", loadMetric{"Ask", asks20, "cpu-µs/ask"}, 2.5),
+	versusFloor("plain event, 50/s: CPU, µs", loadMetric{"Paced", plain, "cpu-µs/event"}, 0),
+	versusFloor("plain event, 50/s: POST p50, ms", loadMetric{"Paced", plain, "post-p50-ms"}, 0),
 }}
 
 // versusFiber compares with a bare echo server of the hub's HTTP library.
@@ -52,9 +65,18 @@ var versusFiber = table{"Against a bare Fiber echo", []figure{
 	{name: "64 posters: CPU per event, µs", value: load("Flood", "hub", flood64, "cpu-µs/event"), against: load("Flood", "fiber", flood64, "cpu-µs/event"), goal: 4},
 }}
 
-// versusReference returns a figure of the hub divided by the same of the reference server.
+// versus returns a figure of the hub divided by the same of another server.
+func versus(server, name string, m loadMetric, goal float64) figure {
+	return figure{name: name, value: load(m.benchmark, "hub", m.load, m.unit), against: load(m.benchmark, server, m.load, m.unit), goal: goal}
+}
+
 func versusReference(name string, m loadMetric, goal float64) figure {
-	return figure{name: name, value: load(m.benchmark, "hub", m.load, m.unit), against: load(m.benchmark, "reference", m.load, m.unit), goal: goal}
+	return versus("reference", name, m, goal)
+}
+
+// versusFloor compares with a program that makes the same exchanges and flushes, and does nothing else.
+func versusFloor(name string, m loadMetric, goal float64) figure {
+	return versus("floor", name, m, goal)
 }
 
 // loadMetric is a value that a benchmark of server/hubtest prints for each server under a load.

@@ -5,6 +5,7 @@
 //	go run ./scripts/bench                    the hub, and a bare Fiber echo
 //	go run ./scripts/bench -servers           only the loads that other servers get too
 //	go run ./scripts/bench -reference DIR     these loads, also on the reference server in DIR
+//	go run ./scripts/bench -reference DIR -durable   the same, with a copy of it that flushes each commit, as the hub does
 //	go run ./scripts/bench -history DIR       the queries of a long history, which is kept in DIR
 //	go run ./scripts/bench -scale             PostgreSQL against SQLite, and two hubs against one
 //
@@ -44,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	servers := flags.Bool("servers", false, "run only the loads that other servers get too")
 	reference := flags.String("reference", "", "`folder` of a checkout of the reference server; BUN names the program that runs it")
+	durable := flags.Bool("durable", false, "with -reference: run a copy of that server that flushes each commit to the disk, as the hub does")
 	history := flags.String("history", "", "`folder` in which databases with a long history are kept")
 	events := flags.Int64("events", 3_000_000, "events of that history")
 	scale := flags.Bool("scale", false, "compare PostgreSQL with SQLite, and two hubs on PostgreSQL with one")
@@ -54,7 +56,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	suites, tables := []suite{
 		{"server/hubtest", "^Benchmark(Paced|Flood)$", "4s", *rounds, nil},
 		{"server/hubtest", "^BenchmarkAsk$", "8s", *rounds, nil},
-	}, []table{budgets, references, versusFiber}
+	}, []table{budgets, floors, references, versusFiber}
 	switch {
 	case *history != "":
 		suites = []suite{{"server/hubtest", "^BenchmarkHistory$", "1x", 1, []string{
@@ -71,6 +73,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case *reference != "":
 		for i := range suites {
 			suites[i].environment = []string{"HOOKBACK_BENCH_REFERENCE=" + *reference}
+			if *durable {
+				suites[i].environment = append(suites[i].environment, "HOOKBACK_BENCH_DURABLE=1")
+			}
 		}
 	case !*servers:
 		tables = append(tables, versusSQLite, maintenance, others)

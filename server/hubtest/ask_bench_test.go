@@ -34,7 +34,7 @@ func BenchmarkAsk(b *testing.B) {
 		if c.perSecond > 0 {
 			name += fmt.Sprintf("/rate=%d", c.perSecond)
 		}
-		roles := comparedServers()
+		roles := comparedServers("floor")
 		if c.nonce != "" {
 			name, roles = name+"/sealed", roles[:1]
 		}
@@ -228,7 +228,7 @@ func (d *desk) askOne(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the agent does not receive the answer to question %d: %w", e.ID, err)
 	}
-	if d.server.role == "hub" {
+	if d.server.role != "reference" {
 		if _, err = await(d.acknowledged(e.ID)); err != nil {
 			return fmt.Errorf("the page does not learn that question %d is acknowledged: %w", e.ID, err)
 		}

@@ -71,7 +71,9 @@ func runRole(role string) int {
 	case "hook":
 		err = runAsker(ctx, "claude-code")
 	case "fiber":
-		err = serveFiber(ctx)
+		err = serveFiber(ctx, serveEcho)
+	case "floor":
+		err = serveFloor(ctx)
 	default:
 		err = fmt.Errorf("no such server: %s", role)
 	}
@@ -126,19 +128,24 @@ func serveHub(ctx context.Context) error {
 	return a.Run(ctx)
 }
 
-func serveFiber(ctx context.Context) error {
-	echo := fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: 8 << 20})
-	echo.Post("/events", func(c *fiber.Ctx) error {
+// serveEcho is the least that an HTTP server of the hub's library does.
+func serveEcho(app *fiber.App) {
+	app.Post("/events", func(c *fiber.Ctx) error {
 		c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
 		return c.Send(c.Request().Body())
 	})
+}
+
+func serveFiber(ctx context.Context, routes func(*fiber.App)) error {
+	app := fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: 8 << 20})
+	routes(app)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Println(ln.Addr())
-	context.AfterFunc(ctx, func() { _ = echo.ShutdownWithTimeout(time.Second) })
-	return echo.Listener(ln)
+	context.AfterFunc(ctx, func() { _ = app.ShutdownWithTimeout(time.Second) })
+	return app.Listener(ln)
 }
 
 // serverProcess is a running server.
@@ -154,7 +161,7 @@ type serverProcess struct {
 // storageUse counts what a hub does with its database.
 type storageUse struct{ syncs, pages, statements, rows int64 }
 
-// startServer starts a server of this test binary: "hub" or "fiber", or the reference server.
+// startServer starts a server of this test binary: "hub", "floor" or "fiber", or the reference server.
 func startServer(b *testing.B, role string) *serverProcess {
 	b.Helper()
 	if role == "reference" {

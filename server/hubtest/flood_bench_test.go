@@ -17,11 +17,11 @@ import (
 // -benchtime 4s.
 func BenchmarkFlood(b *testing.B) {
 	for _, c := range []struct{ posters, pages int }{{16, 0}, {64, 0}, {16, 50}} {
-		roles := comparedServers()
+		var others []string
 		if c.pages == 0 {
-			roles = append(roles, "fiber")
+			others = append(others, "fiber")
 		}
-		for _, role := range roles {
+		for _, role := range comparedServers(others...) {
 			b.Run(fmt.Sprintf("%s/posters=%d/pages=%d", role, c.posters, c.pages), func(b *testing.B) {
 				flood(b, startServer(b, role), c.posters, c.pages)
 			})

@@ -15,7 +15,7 @@ import (
 // -benchtime 10s.
 func BenchmarkPaced(b *testing.B) {
 	for _, c := range []struct{ perSecond, pages int }{{50, 0}, {100, 50}, {500, 10}} {
-		for _, role := range comparedServers() {
+		for _, role := range comparedServers("floor") {
 			b.Run(fmt.Sprintf("%s/rate=%d/pages=%d", role, c.perSecond, c.pages), func(b *testing.B) {
 				s := startServer(b, role)
 				newLoad(b, s.addr, 4).run(b, 200) // warm

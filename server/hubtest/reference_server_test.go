@@ -19,6 +19,8 @@ import (
 const (
 	referenceVariable = "HOOKBACK_BENCH_REFERENCE"
 	bunVariable       = "BUN"
+	// durableVariable makes the reference server flush each commit, as the hub does.
+	durableVariable = "HOOKBACK_BENCH_DURABLE"
 )
 
 // loopbackOnly is loaded before the reference server, which listens on all interfaces and
@@ -27,12 +29,13 @@ const loopbackOnly = `const serve = Bun.serve;
 Bun.serve = (options) => serve({ ...options, hostname: "127.0.0.1" });
 `
 
-// comparedServers returns the hub, and the reference server if it is available.
-func comparedServers() []string {
-	if os.Getenv(referenceVariable) == "" {
-		return []string{"hub"}
+// comparedServers returns the hub, others of this test binary, and the reference server if it is available.
+func comparedServers(others ...string) []string {
+	servers := append([]string{"hub"}, others...)
+	if os.Getenv(referenceVariable) != "" {
+		servers = append(servers, "reference")
 	}
-	return []string{"hub", "reference"}
+	return servers
 }
 
 // startReference runs the reference server. Its database is in its working directory, which
@@ -46,7 +49,11 @@ func startReference(b *testing.B) *serverProcess {
 	_, port, err := net.SplitHostPort(addr)
 	require.NoError(b, err)
 
-	cmd := exec.Command(os.Getenv(bunVariable), "--preload", preload, filepath.Join(os.Getenv(referenceVariable), "apps/server/src/index.ts"))
+	source := filepath.Join(os.Getenv(referenceVariable), "apps/server/src")
+	if os.Getenv(durableVariable) != "" {
+		source = durableCopy(b, source, dir)
+	}
+	cmd := exec.Command(os.Getenv(bunVariable), "--preload", preload, filepath.Join(source, "index.ts"))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "SERVER_PORT="+port)
 	cmd.Stderr = os.Stderr
@@ -67,6 +74,21 @@ func startReference(b *testing.B) *serverProcess {
 	requireLoopback(b, cmd.Process.Pid, port)
 	none := func() (storageUse, error) { return storageUse{}, nil }
 	return &serverProcess{role: "reference", addr: addr, pid: cmd.Process.Pid, stop: stop, counts: none}
+}
+
+// durableCopy copies the source of the reference server, which does not flush commits to the disk, and changes the
+// pragma for that.
+func durableCopy(b *testing.B, source, dir string) string {
+	b.Helper()
+	to := filepath.Join(dir, "src")
+	require.NoError(b, os.CopyFS(to, os.DirFS(source)))
+	file := filepath.Join(to, "db.ts")
+	code, err := os.ReadFile(file)
+	require.NoError(b, err)
+	const relaxed, flushed = "PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"
+	require.Equal(b, 1, strings.Count(string(code), relaxed), "%s no longer sets the pragma", file)
+	require.NoError(b, os.WriteFile(file, []byte(strings.Replace(string(code), relaxed, flushed, 1)), 0o600))
+	return to
 }
 
 // freeAddress returns a loopback address that no server listens on.

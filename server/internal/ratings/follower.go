@@ -20,9 +20,9 @@ const (
 	// pace is how much longer than a step the pause after it is while the log grows.
 	pace = 2
 	// stepInterval is the minimum time between two steps that have caught up.
-	stepInterval = 250 * time.Millisecond
+	stepInterval = time.Second
 	// maxJoin is how long a step waits for the commit of an event that it can join.
-	maxJoin = time.Second
+	maxJoin = 2 * time.Second
 	// retryDelay is the delay after a step that failed.
 	retryDelay = 5 * time.Second
 	// maxUnsavedRows limits the rows without effect that are read again after a restart.

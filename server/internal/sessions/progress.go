@@ -12,7 +12,7 @@ const (
 	// stepInterval is the minimum time between the starts of two projector steps, unless a query
 	// waits or the backlog is large. A step reads and writes each session once, however
 	// many events it has, so larger steps are cheaper.
-	stepInterval = 250 * time.Millisecond
+	stepInterval = time.Second
 	// maxJoin is how long a step waits for the commit of an event that it can join. It delays only
 	// progress that no one reads.
 	maxJoin = 2 * time.Second
