@@ -145,6 +145,9 @@ type HumanInTheLoop struct {
 type Appeal struct {
 	By     string `json:"by"` // such as Claude Code auto mode
 	Reason string `json:"reason,omitempty"`
+	// Later is set if the policy leaves the call to a person and the agent continues without it. By is
+	// then the policy. An approval lets the call run once in the next hour, and a message tells the agent.
+	Later bool `json:"later,omitempty"`
 }
 
 // ToolCall is the call that runs if a person approves it.

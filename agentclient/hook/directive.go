@@ -17,6 +17,13 @@ func (c *Call) Accepts() control.Accepts {
 	}
 }
 
+// CanAskLater reports whether the agent can continue without the call and run it once a person has approved it: the
+// call is refused for now, and the agent takes messages. The call of an agent's prompt is not: its user has it on the screen.
+func (c *Call) CanAskLater() bool {
+	gates := c.Point == Gate || c.Point == DeferToPrompt
+	return gates && c.Capabilities.Has(CanDeny) && control.CanReceive(c.Event.Agent) && c.Ask != nil && c.Ask.Type == schema.Permission
+}
+
 // StopsWhenFrozen reports whether a freeze stops the agent at this call.
 func (c *Call) StopsWhenFrozen() bool {
 	isPermission := c.Point == Prompt && c.Ask != nil && c.Ask.Type == schema.Permission

@@ -208,9 +208,12 @@ func (r *fileParser) parseRule(n *Value) (rule, bool) {
 	}
 	parsed := rule{line: r.lineAt(n.Offset()), reason: r.textMember(m["reason"], "reason")}
 	parsed.location = fmt.Sprintf("%s:%d", r.file, parsed.line)
-	parsed.effect = Effect(r.wordMember(m["then"], "then", string(Allow), string(Ask), string(Deny)))
+	parsed.effect = Effect(r.wordMember(m["then"], "then", string(Allow), string(Ask), later, string(Deny)))
 	if m["then"] == nil {
-		r.addProblem(n.Offset(), "a rule requires then: allow, ask or deny")
+		r.addProblem(n.Offset(), "a rule requires then: allow, ask, later or deny")
+	}
+	if parsed.later = parsed.effect == later; parsed.later {
+		parsed.effect = Ask
 	}
 	parsed.risk = r.wordMember(m["risk"], "risk", "low", "medium", "high", "critical")
 	parsed.tool = r.textMember(m["tool"], "tool")

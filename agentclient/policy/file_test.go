@@ -40,12 +40,12 @@ func TestParsePolicy_ReportsPositionAndFix(t *testing.T) {
 		`{"rulez": []}`:                 `p.json:1:2: a policy has no member "rulez"; did you mean "rules"?`,
 		`{"rules": [], "rules": []}`:    `p.json:1:15: a policy has the member "rules" twice`,
 		`{"rules": [5]}`:                `p.json:1:12: a rule must be an object, not a number`,
-		`{"rules": [{"tool": "Bash"}]}`: `p.json:1:12: a rule requires then: allow, ask or deny`,
+		`{"rules": [{"tool": "Bash"}]}`: `p.json:1:12: a rule requires then: allow, ask, later or deny`,
 		`{"rules": [{"then": "ask"}]}`:  `p.json:1:12: a rule requires tool`,
 		`{"rules": [{"tool": "", "then": "ask"}]}`:                                                     `p.json:1:21: tool must not be empty; use "*" for any tool`,
 		`{"rules": [{"tool": 5, "then": "ask"}]}`:                                                      `p.json:1:21: tool must be a string, not a number`,
 		`{"rules": [{"tool": "Bash", "then": "alow"}]}`:                                                `p.json:1:37: then can't be "alow"; did you mean "allow"?`,
-		`{"rules": [{"tool": "Bash", "then": "block"}]}`:                                               `p.json:1:37: then can't be "block"; use one of allow, ask, deny`,
+		`{"rules": [{"tool": "Bash", "then": "block"}]}`:                                               `p.json:1:37: then can't be "block"; use one of allow, ask, later, deny`,
 		`{"rules": [{"tool": "Bash", "then": "ask", "risk": "hihg"}]}`:                                 `p.json:1:52: risk can't be "hihg"; did you mean "high"?`,
 		`{"rules": [{"tool": "Bash", "then": "ask", "reasn": "x"}]}`:                                   `p.json:1:44: a rule has no member "reasn"; did you mean "reason"?`,
 		`{"rules": [{"tool": "Bash", "then": "ask", "when": []}]}`:                                     `p.json:1:52: when must be an object`,
@@ -73,7 +73,7 @@ func TestParsePolicy_ReportsAllProblemsInOrder(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		`p.json:2:3: a rule requires tool: a name such as "Bash", or a glob such as "mcp__*"`,
-		`p.json:2:12: then can't be "never"; use one of allow, ask, deny`,
+		`p.json:2:12: then can't be "never"; use one of allow, ask, later, deny`,
 		`p.json:2:21: a rule has no member "toool"; did you mean "tool"?`,
 		`p.json:3:25: when must be an object such as {"command": {"glob": "rm *"}}, not null`,
 	}, strings.Split(policyProblems(t, `{"rules": [

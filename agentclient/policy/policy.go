@@ -35,6 +35,9 @@ const (
 // Result is a policy's decision about one call. The zero value is no opinion.
 type Result struct {
 	Effect Effect `json:"then,omitempty"`
+	// Later goes with Ask: the agent continues without the call, and may run it once a person has approved it. Only
+	// the hooks of agents that take messages can do that; everyone else asks and waits.
+	Later  bool   `json:"later,omitempty"`
 	Risk   string `json:"risk,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Location is the rule's position as file:line. It is empty for policies in Go.

@@ -8,6 +8,9 @@ import (
 	"github.com/hookback/hookback/agentclient/call"
 )
 
+// later is the word for a rule that asks without blocking the agent.
+const later = "later"
+
 // rule is one rule of a file.
 type rule struct {
 	tool       string
@@ -15,6 +18,7 @@ type rule struct {
 	when       []condition
 	options    Options // of commands that the rule may allow
 	effect     Effect
+	later      bool // ask, and the agent continues without the call
 	risk       string
 	reason     string
 	location   string
@@ -92,7 +96,7 @@ func (all rules) Evaluate(pending Call) Result {
 				Reason: fmt.Sprintf("The rule at %s could not be evaluated for this call: %s.", r.location, problem),
 			}
 		case got == Match && (fallback.Effect == "" || r.effect == Deny):
-			return Result{Effect: r.appliedEffect(), Risk: r.risk, Reason: r.reason, Location: r.location}
+			return Result{Effect: r.appliedEffect(), Later: r.later, Risk: r.risk, Reason: r.reason, Location: r.location}
 		case got == Match:
 			return fallback
 		}
@@ -114,6 +118,8 @@ func (r *rule) describe() string {
 	b.WriteString(DescribeCalls(tool, conditions))
 	if r.effect == Allow && r.restricted {
 		b.WriteString(": left to the agent, since only your own policy can allow")
+	} else if r.later {
+		b.WriteString(": ask, and Claude Code, Codex, Gemini CLI and Qwen Code continue without it; other agents wait")
 	} else {
 		b.WriteString(": " + string(r.effect))
 	}

@@ -32,3 +32,21 @@ func TestRule_AppliesToSanitizedServers(t *testing.T) {
 		require.Empty(t, allow.Evaluate(policy.Call{Agent: c.agent, Name: c.tool, Arguments: raw("{}")}).Effect, "%+v", c)
 	}
 }
+
+// later asks like any other rule that asks; only a hook knows more. It takes nothing away from a rule that denies.
+func TestRule_LaterAsks(t *testing.T) {
+	t.Parallel()
+	p, err := policy.Parse("p.json", []byte(`{"rules": [
+		{"tool": "Bash", "when": {"command": {"runs": "rm"}}, "then": "later", "reason": "Deletes."},
+		{"tool": "Bash", "when": {"command": {"runs": "dd"}}, "then": "deny"}]}`))
+	require.NoError(t, err)
+	got := p.Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"rm x"}`)})
+	require.Equal(t, policy.Result{Effect: policy.Ask, Later: true, Reason: "Deletes.", Location: "p.json:2"}, got)
+	require.Contains(t, p.Rules()[0].Sentence, "ask, and Claude Code")
+	unread := p.Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"$X y"}`)})
+	require.Equal(t, policy.Ask, unread.Effect)
+	require.False(t, unread.Later, "what can't be read waits for a person")
+	both := policy.Any(p, policy.Tools("Bash")).Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"rm x"}`)})
+	require.Equal(t, policy.Ask, both.Effect)
+	require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"dd"}`)}).Effect)
+}

@@ -167,5 +167,6 @@ func functionPointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)
 
 // printCounts writes the current counts as one line.
 func printCounts() {
-	fmt.Fprintln(os.Stdout, storageCounts.syncs.Load(), storageCounts.pages.Load(), storageCounts.statements.Load(), storageCounts.rows.Load())
+	fmt.Fprintln(os.Stdout, storageCounts.syncs.Load(), storageCounts.pages.Load(),
+		storageCounts.statements.Load(), storageCounts.rows.Load())
 }

@@ -48,6 +48,37 @@ func read[T any](ctx context.Context, path string, f func(path string) T) (found
 	return found
 }
 
+// RepeatsCall reports whether one call is pending at the end of the file, and equals an earlier one in all its
+// arguments whose result contains the text. It reports false if ctx ends first.
+func RepeatsCall(ctx context.Context, path, result string) bool {
+	return read(ctx, path, func(path string) bool { return repeatsCall(path, []byte(result)) })
+}
+
+func repeatsCall(path string, result []byte) bool {
+	isEqual := map[string]bool{} // whether the result of a call contains the text, by its id
+	var pending *codexLine
+	for b := range backward(path) {
+		var l codexLine
+		if json.Unmarshal(b, &l) != nil || l.Type != "response_item" {
+			continue
+		}
+		p := &l.Payload
+		found, hasResult := isEqual[p.CallID]
+		switch {
+		case strings.HasSuffix(p.Type, "_call_output"):
+			isEqual[p.CallID] = bytes.Contains(p.Output, result)
+		case !strings.HasSuffix(p.Type, "_call"):
+		case !hasResult && pending != nil:
+			return false // which of them is about to run is not known
+		case !hasResult:
+			pending = &l
+		case found && pending != nil && p.identity() == pending.Payload.identity():
+			return true
+		}
+	}
+	return false
+}
+
 func repeatsRefusedCall(path string) bool {
 	isRefused := map[string]bool{} // by the id of a call with a result
 	var pending *codexLine

@@ -73,6 +73,10 @@ func TestRepeatsRefusedCall_ComparesAllArguments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, test.want, transcript.RepeatsRefusedCall(t.Context(), write(t, test.lines...)))
+			if name != "not refused" { // the reviewer's words are a text like any other
+				require.Equal(t, test.want, transcript.RepeatsCall(t.Context(), write(t, test.lines...), "rejected"))
+			}
+			require.False(t, transcript.RepeatsCall(t.Context(), write(t, test.lines...), "A person was asked (request 7)."))
 		})
 	}
 }

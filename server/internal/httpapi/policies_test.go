@@ -129,7 +129,7 @@ func TestPolicies_HostileReports(t *testing.T) {
 	require.Equal(t, `Ba\u202e\u200b\u007fsh: deny, because: r\u202e\u200b\u007f`, sentence.Sentence)
 	require.True(t, json.Valid([]byte(sentence.JSON)))
 	require.NotContains(t, sentence.JSON, "\u202e")
-	require.Equal(t, history.PolicyProblem{Line: 1, Column: 33, Text: `then can't be "maybe"; use one of allow, ask, deny`}, list.Policies[1].Problems[0])
+	require.Equal(t, history.PolicyProblem{Line: 1, Column: 33, Text: `then can't be "maybe"; use one of allow, ask, later, deny`}, list.Policies[1].Problems[0])
 	require.Equal(t, "the file is larger than a report", list.Policies[2].Problems[0].Text)
 	require.Equal(t, `no permission\u202e\u200b\u007f`, list.Policies[3].Problems[0].Text)
 	for _, p := range list.Policies[1:] {
@@ -198,7 +198,7 @@ func TestReplay_RejectsInvalidDrafts(t *testing.T) {
 		{`{"policy":"{}","origin":"owner"}`, "invalid", "origin must be user or project"},
 		{`{"policy":"` + strings.Repeat(" ", history.MaxPolicyText+1) + `"}`, "invalid", "policy is larger than 32768 bytes"},
 		{`{"policy":"{\n \"rules\": [}"}`, "no_policy", "policy line 2, column 13: the policy is not valid JSON: "},
-		{`{"policy":"{\"rules\":[{\"tool\":\"B\u202e\",\"then\":\"mayb\u202e\"},{}]}"}`, "no_policy", `policy line 1, column 31: then can't be "mayb\u202e"; use one of allow, ask, deny (and 2 more)`},
+		{`{"policy":"{\"rules\":[{\"tool\":\"B\u202e\",\"then\":\"mayb\u202e\"},{}]}"}`, "no_policy", `policy line 1, column 31: then can't be "mayb\u202e"; use one of allow, ask, later, deny (and 2 more)`},
 		{`{"policy":"{\"rules\":[{\"tool\":\"Bash\",\"then\":\"ask\",\"when\":{\"command\":{\"regex\":\"(.{1000}){1000}\"}}}]}"}`, "no_policy", "policy line 1, column 66: the regular expression can't be used: "},
 		{`{"rule":{"from":99,"then":"deny","scope":"call","reach":"session"}}`, "not_found", ""},
 		{fmt.Sprintf(`{"rule":{"from":%d,"then":"deny","scope":"call","reach":"session"}}`, risky.ID), "no_rule", ""},

@@ -126,8 +126,8 @@ func (h *Hub) expire(ctx context.Context, id schema.EventID) error {
 	if err != nil {
 		return err
 	}
-	h.sendReason(ctx, question.RefusalOf(event)) // its undo window may have ended
-	return h.endUnreachable(ctx, id)             // a vote was undone, or an escalation added no one
+	h.sendNotice(ctx, question.NoticeOf(event)) // its undo window may have ended
+	return h.endUnreachable(ctx, id)            // a vote was undone, or an escalation added no one
 }
 
 // endUnreachable ends a question that no one can decide any more.
@@ -173,7 +173,7 @@ func (h *Hub) detectClockStep(ctx context.Context) {
 	h.clockChecked = now
 	h.Log.Warn("clock step or sleep detected; shifting the deadlines of pending questions", "step", step)
 	if step < 0 { // no grant is valid longer than people were told
-		h.expireGrants(ctx, now.Add(question.GrantLifetime-step))
+		h.expireGrants(ctx, now.Add(question.LaterGrantLifetime-step))
 	}
 	h.shiftRules(ctx, now, step)
 	pending, err := h.Store.Pending(ctx)

@@ -321,11 +321,10 @@ func (h *Hub) endMessageWaitLocked(key store.SessionKey) {
 	}
 }
 
-// sendReason sends the reason for keeping a call refused to the session, once the answer is final: a
-// hook can't tell the model why. A reason without a sign-in reaches the model, as that of any denial
-// does, and carries no name. The answer stands even if its author may not send messages or the session
-// can't have any.
-func (h *Hub) sendReason(ctx context.Context, r *question.Refusal) {
+// sendNotice sends a person's decision about an appeal to the session, once the answer is final. A
+// reason without a sign-in reaches the model, as that of any denial does, and carries no name. The answer
+// stands even if its author may not send messages or the session can't have any.
+func (h *Hub) sendNotice(ctx context.Context, r *question.Notice) {
 	if r == nil {
 		return
 	}
@@ -340,6 +339,6 @@ func (h *Hub) sendReason(ctx context.Context, r *question.Refusal) {
 		_, err = h.storeMessage(ctx, r.Message, r.Key, from)
 	}
 	if err != nil {
-		h.Log.Info("the reason for a refusal was not sent to the session", "message", r.Key, "err", err)
+		h.Log.Info("the decision about an appeal was not sent to the session", "message", r.Key, "err", err)
 	}
 }

@@ -62,7 +62,7 @@ const viewedAppealTimeout = 2 * time.Minute
 
 // limitAppeal shortens the timeout of an appeal that no notification announces.
 func (h *Hub) limitAppeal(ctx context.Context, a *arrival.Arrival) {
-	if a.Ask.Appeal == nil {
+	if a.Ask.Appeal == nil || a.Ask.Appeal.Later {
 		return
 	}
 	limit := viewedAppealTimeout.Seconds()

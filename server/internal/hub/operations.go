@@ -46,7 +46,7 @@ func (h *Hub) Respond(ctx context.Context, id schema.EventID, r *schema.Response
 	if err != nil {
 		return nil, err
 	}
-	h.sendReason(ctx, question.RefusalOf(event))
+	h.sendNotice(ctx, question.NoticeOf(event))
 	return event.AppendJSON(nil, -1), nil
 }
 

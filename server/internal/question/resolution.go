@@ -40,8 +40,12 @@ type resolution struct {
 	votes []schema.Vote
 }
 
-// GrantLifetime is how long the approval of an appeal allows the call.
-const GrantLifetime = 5 * time.Minute
+// GrantLifetime is how long the approval of an appeal allows the call, and LaterGrantLifetime that of a call without
+// which the agent has continued.
+const (
+	GrantLifetime      = 5 * time.Minute
+	LaterGrantLifetime = time.Hour
+)
 
 // change returns the row change that settles question s, and its answered duplicates
 // with it.
@@ -107,6 +111,9 @@ func (res *resolution) grant(s *Snapshot, answer *schema.Answer) *store.GrantCha
 	}
 	g := &store.GrantChange{GrantedAt: time.UnixMilli(int64(answer.RespondedAt))}
 	g.ExpiresAt = g.GrantedAt.Add(GrantLifetime)
+	if s.Ask.Appeal.Later {
+		g.ExpiresAt = g.GrantedAt.Add(LaterGrantLifetime)
+	}
 	for _, vote := range answer.Votes {
 		if vote.Choice == string(schema.Approve) {
 			g.By = append(g.By, vote.User)

@@ -3,6 +3,8 @@ package question
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -24,41 +26,56 @@ type UnansweredAppeals struct {
 	sessions map[schema.EventID]store.SessionKey // of the counted appeals, and of appeals that did not wait
 }
 
-// IsAppeal reports whether a stored question is an appeal, without decoding other questions.
-func IsAppeal(e *store.Event) bool {
+// appealOf returns the appeal of a stored question, without decoding other questions; nil: it is none.
+func appealOf(e *store.Event) *schema.Appeal {
 	if !bytes.Contains(e.Question, []byte(`"appeal":`)) {
-		return false
+		return nil
 	}
 	var q struct {
 		Appeal *schema.Appeal `json:"appeal"`
 	}
-	return json.Unmarshal(e.Question, &q) == nil && q.Appeal != nil
+	if json.Unmarshal(e.Question, &q) != nil {
+		return nil
+	}
+	return q.Appeal
 }
 
-// Refusal is the reason of a person for keeping a call refused, as a message to its session.
-type Refusal struct {
+// Notice tells the session how a person decided its appeal, if its hook can't: the hook of a refused call can't tell
+// the reason for keeping it refused, and no hook waits for a call without which the agent has continued.
+type Notice struct {
 	By      *schema.Responder
 	Message control.MessageDraft
 	Key     string // of the message
 }
 
-// RefusalOf returns the refusal of an appeal; nil: the event has none.
-func RefusalOf(e *store.Event) *Refusal {
+// NoticeOf returns the notice about a question that has ended; nil: there is none.
+func NoticeOf(e *store.Event) *Notice {
+	appeal := appealOf(e)
 	var st schema.Status
-	if !IsAppeal(e) || json.Unmarshal(e.Status, &st) != nil || st.Outcome != schema.Deny || st.RespondedBy == nil || st.Reason == "" ||
+	if appeal == nil || json.Unmarshal(e.Status, &st) != nil || st.RespondedBy == nil ||
 		st.Source != schema.ByHuman && st.Source != schema.ByQuorum {
 		return nil
 	}
-	text := []rune("About the refused call: " + st.Reason)
-	text = text[:min(len(text), control.MaxMessageText)]
-	return &Refusal{st.RespondedBy, control.MessageDraft{
-		SourceApp: e.App, SessionID: e.Session, Text: string(text), AgentID: HookFactsOf(e).AgentID,
+	var text string
+	switch {
+	case appeal.Later && st.Outcome == schema.Approve:
+		text = fmt.Sprintf("Request %d was approved: run exactly the same %s call again now. It works once, within an hour. %s", e.ID, e.Tool, st.Reason)
+	case appeal.Later && st.Outcome == schema.Deny:
+		text = fmt.Sprintf("Request %d was denied: do not run that %s call. %s", e.ID, e.Tool, st.Reason)
+	case st.Outcome == schema.Deny && st.Reason != "":
+		text = "About the refused call: " + st.Reason
+	default:
+		return nil
+	}
+	runes := []rune(strings.TrimSpace(text))
+	return &Notice{st.RespondedBy, control.MessageDraft{
+		SourceApp: e.App, SessionID: e.Session, Text: string(runes[:min(len(runes), control.MaxMessageText)]), AgentID: HookFactsOf(e).AgentID,
 	}, "appeal/" + e.ID.String()}
 }
 
 // End counts the resolution of an appeal.
 func (u *UnansweredAppeals) End(e *store.Event) {
-	if !IsAppeal(e) {
+	if appeal := appealOf(e); appeal == nil || appeal.Later { // the agent does not wait for it
 		return
 	}
 	var st struct {

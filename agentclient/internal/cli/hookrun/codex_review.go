@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/transcript"
+	"github.com/hookback/hookback/schema/control"
 )
 
 // Codex's own reviewer. Its hooks name neither the reviewer nor what it refused: the reviewer is in
@@ -82,17 +83,20 @@ func (h *hookRun) refusedCall(c *hook.Call) *hook.Call {
 	return h.complete(&appeal)
 }
 
-// checkRepeatedCall returns why a grant does not count for a prompt of Codex: its hook gets only a part of
+// checkRepeatedCall returns why a grant does not count for a call of Codex: its hook gets only a part of
 // the call's arguments, and the call must be the refused one in all of them.
-func (h *hookRun) checkRepeatedCall(c *hook.Call) error {
+func (h *hookRun) checkRepeatedCall(c *hook.Call, g *control.Grant) error {
 	if h.agent.Name != codexAgent {
 		return nil
 	}
 	var in codexInput
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if json.Unmarshal(c.Event.Payload, &in) != nil || !transcript.RepeatsRefusedCall(ctx, in.TranscriptPath) {
-		return errors.New("the call is not exactly the one that the reviewer refused")
+	switch err := json.Unmarshal(c.Event.Payload, &in); {
+	case err == nil && c.Point == hook.Gate && transcript.RepeatsCall(ctx, in.TranscriptPath, askedLater(g.Question)):
+	case err == nil && c.Point == hook.Prompt && transcript.RepeatsRefusedCall(ctx, in.TranscriptPath):
+	default:
+		return errors.New("the call is not exactly the one that was refused")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/schema/control"
 )
 
 const (
@@ -144,10 +145,10 @@ func TestCodexReviewer_GrantNeedsRepeatedCall(t *testing.T) {
 		return refusedTurn + `
 {"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"` + strings.ReplaceAll(arguments, `"`, `\"`) + `","call_id":"call_2"}}`
 	}
-	require.NoError(t, h.checkRepeatedCall(readCodexCall(t, h, "PermissionRequest", pending(`{"justification":"Clean","cmd":"rm -rf build"}`))))
+	require.NoError(t, h.checkRepeatedCall(readCodexCall(t, h, "PermissionRequest", pending(`{"justification":"Clean","cmd":"rm -rf build"}`)), &control.Grant{}))
 	for _, turn := range []string{"", refusedTurn, pending(`{"cmd":"rm -rf build","justification":"Clean","workdir":"/"}`)} {
-		require.ErrorContains(t, h.checkRepeatedCall(readCodexCall(t, h, "PermissionRequest", turn)), "not exactly the one that the reviewer refused")
+		require.ErrorContains(t, h.checkRepeatedCall(readCodexCall(t, h, "PermissionRequest", turn), &control.Grant{}), "not exactly the one that was refused")
 	}
 	h.agent, _ = hook.Find("claude-code")
-	require.NoError(t, h.checkRepeatedCall(newCall(hook.Gate, allCapabilities)), "Claude Code's hook gets the whole call")
+	require.NoError(t, h.checkRepeatedCall(newCall(hook.Gate, allCapabilities), &control.Grant{}), "Claude Code's hook gets the whole call")
 }

@@ -43,6 +43,8 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 		hd.verdict = hook.Verdict{Effect: hook.Deny, Reason: policyReason("Denied", result)}
 	case policy.Ask:
 		switch {
+		case result.Later && c.CanAskLater() && !truncated:
+			hd.ask = true
 		case truncated || c.Point == hook.DeferToPrompt || c.Ask == nil:
 			hd.verdict = hook.Verdict{Effect: hook.Ask, Reason: policyReason("Approval required", result)}
 		default:

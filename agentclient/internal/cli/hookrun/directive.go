@@ -35,9 +35,12 @@ func (h *hookRun) applyDirective(c *hook.Call, d *control.Directive, v hook.Verd
 	return c.Apply(d, v)
 }
 
-// maxGrantAge is how old the signed approval of an appeal may be: the lifetime of its grant and
-// a difference between two clocks.
-const maxGrantAge = 6 * time.Minute
+// How old the signed approval of an appeal may be, and that of a call without which the agent has continued: the
+// lifetime of its grant and a difference between two clocks.
+const (
+	maxGrantAge      = 6 * time.Minute
+	maxLaterGrantAge = time.Hour + time.Minute
+)
 
 // checkGrant returns why a grant does not count. It counts only from the address in the hook's own
 // command line, because the environment must not be able to approve. If the account trusts a hub,
@@ -64,7 +67,7 @@ func (h *hookRun) checkGrant(c *hook.Call, g *control.Grant) error {
 			return errors.New("the address " + hub + " is not on this machine, and its hub is not trusted over HTTPS (hookback trust)")
 		}
 	}
-	if err := h.checkRepeatedCall(c); err != nil || !isSigned {
+	if err := h.checkRepeatedCall(c, g); err != nil || !isSigned {
 		return err
 	}
 	if g.Approval == nil {
@@ -84,13 +87,16 @@ func (h *hookRun) checkApproval(c *hook.Call, payload []byte) error {
 	}
 	digest := sign.CallDigest(c.Event.ToolName, c.Tool.Arguments)
 	d := &s.Predicate
-	age := h.started.Sub(time.UnixMilli(int64(d.RespondedAt)))
+	age, maxAge := h.started.Sub(time.UnixMilli(int64(d.RespondedAt))), maxGrantAge
+	if h.later {
+		maxAge = maxLaterGrantAge
+	}
 	switch {
 	case s.Digest(sign.CallSubject, "sha256") != hex.EncodeToString(digest[:]):
 		return errors.New("the signed approval is for another call, or its call was redacted")
 	case d.Outcome != schema.Approve || d.Answer.Permission == nil || !*d.Answer.Permission || d.Session != c.Event.SessionID:
 		return errors.New("the signed statement is no approval for this session")
-	case age.Abs() > maxGrantAge:
+	case age.Abs() > maxAge:
 		return errors.New("the signed approval is too old")
 	default:
 		return nil

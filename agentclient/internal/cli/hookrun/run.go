@@ -191,6 +191,9 @@ func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (sta
 	if !hd.ask {
 		return h.answer(c, hd.verdict)
 	}
+	if hd.policy.Later && c.CanAskLater() {
+		return h.writeReply(h.agent.Agent.Render(c, h.askLater(c, hd)))
+	}
 	verdict, answered := h.askPerson(ctx, c, hd)
 	if !answered {
 		return cli.ExitOK // interrupted: the agent discards any output

@@ -42,7 +42,8 @@ when    arguments by dotted path, each with tests that must all pass: equals, co
         glob, regex (RE2), greater, less, runs. command is the command line and file each
         file of a call of any agent, patches and redirects included. A list of words
         counts as one line. Without when, the rule matches every call.
-then    allow (no one is asked), ask (a person decides), deny (with the reason)
+then    allow (no one is asked), ask (a person decides, and the agent waits), later (a
+        person decides, and the agent continues without the call), deny (with the reason)
 risk    low, medium, high or critical, shown to the person
 reason  shown to the person and the agent
 
@@ -57,6 +58,10 @@ runs finds a program in a command line, also after sudo, in sh -c "…" and in o
 that its program runs, and option one of its options: -rf, -fr, -f -r, --recursive and
 --rec for ["r", "recursive"]. Text that no program runs, such as a commit message, does not
 count. In an allow rule, runs is the start of the command, and option is not possible.
+
+later denies the call for now. A yes within 24 hours lets exactly this call of this session
+run once, within an hour, and the agent is told. It needs an agent that takes messages:
+Claude Code, Codex, Gemini CLI and Qwen Code. Others, and an agent's own prompt, ask and wait.
 
 A rule about a command or a file asks if a part of the call can't be read: $X as a program,
 an open quote, curl … | sh, text typed into an open shell, a call that names no tool. A

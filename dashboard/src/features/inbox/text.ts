@@ -59,6 +59,7 @@ export const inboxText = {
     notAccepted: 'not accepted',
     agentGone: 'agent gone',
     appeal: 'Appeal',
+    later: 'Later',
     because: 'because: ',
   },
 
@@ -197,7 +198,7 @@ export const inboxText = {
       reason: 'The agent requires a reason with the answer.',
       frozen: 'Its agent is frozen.',
       votes: 'It needs several votes.',
-      appeal: 'The agent’s reviewer refused it. Open it and answer it there.',
+      appeal: 'It runs only if the agent repeats it. Open it and answer it there.',
       notLoaded: 'Its details could not be loaded.',
     },
   },

@@ -196,6 +196,11 @@ export interface Appeal {
   /** such as Claude Code auto mode */
   by: string
   reason?: string
+  /**
+   * Later is set if the policy leaves the call to a person and the agent continues without it. By is then
+   * the policy. An approval lets the call run once in the next hour, and a message tells the agent.
+   */
+  later?: boolean
 }
 
 /** AppliedDefaults lists the members that the hub's settings added to a question. */
