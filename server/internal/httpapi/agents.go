@@ -153,18 +153,19 @@ func (s *Server) pull(r *request) error {
 }
 
 // longPoll returns how long a request waits, and the context of its wait. It ends if the agent disconnects, so
-// that a dead agent does not count as having its answer, and if the caller's credentials are revoked.
+// that a dead agent does not count as having its answer, and, with the cause schema.ErrSignIn, if the caller's
+// credentials are revoked.
 func (s *Server) longPoll(r *request) (wait time.Duration, ctx context.Context, end func()) {
 	wait = time.Duration(r.number("wait")) * time.Second
 	ctx, stopWatching := s.stopping, func() {}
 	if cn, ok := r.Ctx.Context().Conn().(*middleware.Conn); ok && (wait > 0 || isPoll(r.Ctx)) {
 		ctx, stopWatching = cn.WatchDisconnect(ctx, cn.ProbeHalfClosed(r.Request()))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	stopObserving := s.Hub.People.OnRevoked(r.by.Identity, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stopObserving := s.Hub.People.OnRevoked(r.by.Identity, func() { cancel(schema.ErrSignIn) })
 	return wait, ctx, func() {
 		stopObserving()
-		cancel()
+		cancel(nil)
 		stopWatching()
 	}
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -11,22 +12,25 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/httpapi/middleware"
+	"github.com/hookback/hookback/server/internal/httpapi/stream"
 )
 
 // poller follows /stream without a WebSocket.
 type poller struct {
 	*harness
-	query url.Values
+	query   url.Values
+	headers []string
 }
 
 func (r *harness) poller() *poller {
-	return &poller{r, url.Values{"v": {"2"}, "poll": {"start"}}}
+	return &poller{harness: r, query: url.Values{"v": {"2"}, "poll": {"start"}}}
 }
 
 // next returns the frames of the next response without the heartbeat, and moves behind them.
 func (p *poller) next() []schema.Frame {
 	p.t.Helper()
-	resp, body := p.do("GET", "/stream?"+p.query.Encode(), "")
+	resp, body := p.do("GET", "/stream?"+p.query.Encode(), "", p.headers...)
 	require.Equal(p.t, 200, resp.StatusCode, string(body))
 	var frames []schema.Frame
 	require.NoError(p.t, json.Unmarshal(body, &frames))
@@ -138,4 +142,29 @@ func TestPoll_ChecksOriginAndVersionLikeAStream(t *testing.T) {
 	require.Equal(t, 403, resp.StatusCode)
 	resp, _ = r.do("GET", "/stream?poll=start", "")
 	require.Equal(t, 426, resp.StatusCode, "version 1 has no poll")
+}
+
+// TestPoll_RevokedCredentialsGetNoMoreFrames: what is stored after the revocation is not for this caller any more.
+func TestPoll_RevokedCredentialsGetNoMoreFrames(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	ctx, revoke := context.WithCancelCause(t.Context())
+	revoke(schema.ErrSignIn)
+	r.post(event(1))
+	_, err := r.streams.Poll(ctx, stream.Cursor{Version: 2, After: 0}, "start")
+	require.ErrorIs(t, err, schema.ErrSignIn)
+
+	ada := r.owner("ada")
+	token, operator := r.createToken(ada, `{"name":"mine","person":"ada"}`)
+	p := r.poller()
+	p.headers = operator
+	p.next()
+	ended := make(chan int)
+	go func() {
+		resp, _ := p.do("GET", "/stream?"+p.query.Encode(), "", p.headers...)
+		ended <- resp.StatusCode
+	}()
+	require.Eventually(t, func() bool { return r.places.InUse(middleware.SignedInPlace) == 1 }, waitLimit, time.Millisecond)
+	r.expectOK(nil, "DELETE "+schema.PathTokens+"/"+token.ID, "", ada.headers()...)
+	require.Equal(t, 401, <-ended)
 }

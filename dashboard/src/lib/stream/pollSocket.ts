@@ -1,5 +1,7 @@
 /** The pause between two polls, ms: events that arrive quickly share a response. */
 const PAUSE = 100
+/** The hub's own close code: the sign-in was revoked or expired. */
+export const SIGNED_OUT = 4401
 
 /** The part of a WebSocket that the stream uses. */
 export interface StreamSocket {
@@ -31,10 +33,14 @@ export class PollSocket implements StreamSocket {
 
   private async run(): Promise<void> {
     const { signal } = this.ending
+    let code = 1006
     try {
       while (!signal.aborted) {
         const response = await fetch(this.path(), { signal, cache: 'no-store' })
-        if (!response.ok) break
+        if (!response.ok) {
+          code = response.status === 401 ? SIGNED_OUT : code
+          break
+        }
         const data = await response.text()
         if (!signal.aborted) this.onmessage?.(new MessageEvent('message', { data }))
         await new Promise((resume) => setTimeout(resume, PAUSE))
@@ -42,6 +48,6 @@ export class PollSocket implements StreamSocket {
     } catch {
       // reported below, like a socket that breaks
     }
-    if (!signal.aborted) this.onclose?.(new CloseEvent('close', { code: 1006 }))
+    if (!signal.aborted) this.onclose?.(new CloseEvent('close', { code }))
   }
 }

@@ -1,6 +1,6 @@
 import { parseJson } from '../api/exactJson'
 import { monotonicNow } from '../format/clock'
-import { PollSocket, type StreamSocket } from './pollSocket'
+import { PollSocket, SIGNED_OUT, type StreamSocket } from './pollSocket'
 import type { Frame, Hello, ViewingMessage, Presence } from '../api/types'
 import type { Heartbeat, MessagesChanged, RiskyCall } from '../api/schema'
 
@@ -59,8 +59,6 @@ const FIRST_DELAY = 300
 const LAST_DELAY = 15_000
 /** RFC 6455 close code: the hub restarts. */
 const SERVICE_RESTART = 1012
-/** The hub's own close code: the sign-in was revoked or expired. */
-const SIGNED_OUT = 4401
 const OPEN = 1
 /** The hub sends something at least every 15 s. After this silence, ms, the connection is replaced. */
 const SILENCE = 35_000

@@ -27,8 +27,9 @@ type polls struct {
 }
 
 // Poll returns the next frames for a client without a WebSocket as a message of version 2. It blocks until there
-// are any, for one heartbeat interval, or until ctx ends. The last frame is a heartbeat with the position for the
-// next poll. Any other position starts anew, with a hello. Such a client reports no view and has no presence.
+// are any, for one heartbeat interval, or until ctx ends. If ctx ends with the cause schema.ErrSignIn, it returns that
+// and no frames. The last frame is a heartbeat with the position for the next poll. Any other position starts anew,
+// with a hello. Such a client reports no view and has no presence.
 func (s *Server) Poll(ctx context.Context, from Cursor, position string) ([]byte, error) {
 	s.Open.Inc()
 	defer s.Open.Dec()
@@ -43,6 +44,9 @@ func (s *Server) Poll(ctx context.Context, from Cursor, position string) ([]byte
 		newFact, more, err := p.collect(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if revoked := context.Cause(ctx); errors.Is(revoked, schema.ErrSignIn) {
+			return nil, revoked // checked after the log was read: these frames may be later
 		}
 		if p.message != nil || ctx.Err() != nil {
 			return p.end()
