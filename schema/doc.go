@@ -103,9 +103,10 @@
 // the agent's own prompt, or that its turn is over.
 //
 // The sample listener of version 1 matches an answer by payload.permission_type. A new version 1
-// question with a callback address therefore ends the older pending one with the same source_app,
+// question therefore ends the older pending one with the same callback address, source_app,
 // session_id and permission_type as cancelled, source superseded. Nothing is sent for it, because
 // the agent would take it for the answer to the new question. Status.SupersededBy names that one.
+// Questions of two listeners stay apart.
 //
 // An answer with holdMs has an undo window of that length. Until it ends, the question stays
 // pending with held in its status, the agent receives nothing and version 1 streams see nothing.

@@ -82,3 +82,31 @@ func TestVersion1_ThemesAreNotStored(t *testing.T) {
 	status, _ := sendJSON(t, hub.URL()+"/api/themes", `{"name":"night"}`)
 	require.Equal(t, http.StatusNotFound, status)
 }
+
+// TestVersion1_EqualQuestionsOfTwoListeners: two agents with one app, session and permission_type each get their own
+// answer, because each has its own listener.
+func TestVersion1_EqualQuestionsOfTwoListeners(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	first, second := startReferenceClient(t, hub, "deploy"), startReferenceClient(t, hub, "deploy")
+	one, other := first.request("deploy", "Deploy api?", "permission", 300), second.request("deploy", "Deploy web?", "permission", 300)
+	require.Equal(t, schema.Pending, getEvent(t, hub, one.ID).HumanInTheLoopStatus.Status)
+	postAnswer(t, hub, one.ID, `{"permission":true}`)
+	postAnswer(t, hub, other.ID, `{"permission":false}`)
+	require.Equal(t, true, first.wait("deploy")["permission"])
+	require.Equal(t, false, second.wait("deploy")["permission"])
+}
+
+// TestVersion1_EqualQuestionsOfOneListener: the listener gives any answer to its newest question, so only that one
+// is open.
+func TestVersion1_EqualQuestionsOfOneListener(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	c := startReferenceClient(t, hub, "deploy")
+	older, newer := c.request("deploy", "Deploy api?", "permission", 300), c.request("deploy", "Deploy web?", "permission", 300)
+	require.Equal(t, newer.ID, getEvent(t, hub, older.ID).HumanInTheLoopStatus.SupersededBy)
+	status, _ := sendJSON(t, hub.URL()+schema.At(schema.PathRespond, older.ID), `{"permission":true}`)
+	require.Equal(t, http.StatusGone, status)
+	postAnswer(t, hub, newer.ID, `{"permission":false}`)
+	require.Equal(t, false, c.wait("deploy")["permission"])
+}

@@ -97,6 +97,8 @@ func TestSharedListener_OtherQuestionsStaySeparate(t *testing.T) {
 		sharedQuestion("a", "s", `7`, ""), sharedQuestion("a", "s", `7`, ""),
 		sharedQuestion("a", "s", `null`, ""), sharedQuestion("a", "s", `null`, ""),
 		strings.Replace(sharedQuestion("a", "s", `"x"`, ""), "responseWebSocketUrl", "x-poll", 1),
+		strings.Replace(sharedQuestion("a", "s", `"x"`, ""), ":50123", ":50124", 1),
+		strings.Replace(sharedQuestion("a", "s", `"x"`, ""), ":50123", ":50123/second", 1),
 		strings.Replace(sharedQuestion("a", "s", `"y"`, ""), "permission_type", "permissionType", 1),
 		strings.Replace(sharedQuestion("a", "s", `"y"`, ""), "permission_type", "permissionType", 1),
 	}
@@ -106,6 +108,23 @@ func TestSharedListener_OtherQuestionsStaySeparate(t *testing.T) {
 	}
 	for i, id := range ids {
 		require.Equal(t, schema.Pending, h.status(id).Status, all[i])
+	}
+}
+
+// TestSharedListener_HasManySpellings: one listener must not get two open questions by another spelling of its address.
+func TestSharedListener_HasManySpellings(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	var older schema.EventID
+	for _, address := range []string{
+		"ws://localhost:50123", "ws://localhost:50123/", "ws://LOCALHOST:50123", "ws://localhost.:50123", "ws://127.0.0.1:50123",
+		"ws://[::1]:50123/", "wss://localhost:50123",
+	} {
+		id := h.post(strings.Replace(sharedQuestion("a", "s", `"x"`, ""), "ws://localhost:50123", address, 1)).ID
+		if older != 0 {
+			require.Equal(t, id, h.status(older).SupersededBy, address)
+		}
+		older = id
 	}
 }
 

@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
@@ -192,9 +195,9 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 
 // sharedListener returns a hash that is equal for questions whose answers the listener of a
 // version 1 agent can't distinguish. The sample client of the integration guide gives an
-// answer to the newest question with its permission_type. It is nil for other questions:
-// one without a callback address has no listener, and one without a permission_type has a
-// separate listener.
+// answer to the newest question with its permission_type, and another agent has another address.
+// It is nil for other questions: one without a callback address has no listener, and one without
+// a permission_type has a separate listener.
 func sharedListener(d *store.EventDraft, q *schema.HumanInTheLoop, requester string) []byte {
 	if q.Acknowledges() || q.ResponseWebSocketURL == "" {
 		return nil
@@ -204,12 +207,25 @@ func sharedListener(d *store.EventDraft, q *schema.HumanInTheLoop, requester str
 	if json.Unmarshal(d.Payload, &payload) != nil || json.Unmarshal(payload["permission_type"], &permissionType) != nil || permissionType == "" {
 		return nil
 	}
-	raw, err := json.Marshal([]string{d.App, d.Session, permissionType, requester})
+	raw, err := json.Marshal([]string{d.App, d.Session, permissionType, requester, listenerAddress(q.ResponseWebSocketURL)})
 	if err != nil { // unreachable: strings can be encoded
 		return nil
 	}
 	sum := sha256.Sum256(raw)
 	return sum[:16]
+}
+
+// listenerAddress returns one spelling of a listener's address. All names of this machine are one, and so are ws and wss.
+func listenerAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil { // unreachable: validation rejects it
+		return address
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if socket.IsLoopback(host) {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, u.Port()) + u.RequestURI()
 }
 
 // resolveRecipients returns the people that a question is addressed to, as of now:
