@@ -63,9 +63,10 @@ const (
 //
 // Its members are camelCase. The snake_case names are accepted too.
 type HumanInTheLoop struct {
-	Question string   `json:"question"`
-	Type     Kind     `json:"type"`
-	Choices  []string `json:"choices,omitempty"` // labels; the form __…__ is reserved
+	Question string `json:"question"`
+	Type     Kind   `json:"type"`
+	// Choices are labels; the form __…__ is reserved. A version 1 choice without them becomes a question with a text.
+	Choices []string `json:"choices,omitempty"`
 	// AllowOther lets a person answer a choice with a text, as Response.Response.
 	AllowOther bool `json:"allowOther,omitempty"`
 

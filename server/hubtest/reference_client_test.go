@@ -23,6 +23,7 @@ type referenceClient struct {
 	t       *testing.T
 	hub     *hubtest.Hub
 	addr    net.Addr
+	choices string // of a choice, as JSON
 	futures map[string]chan map[string]any
 }
 
@@ -30,7 +31,7 @@ func startReferenceClient(t *testing.T, hub *hubtest.Hub, types ...string) *refe
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &referenceClient{t: t, hub: hub, addr: ln.Addr(), futures: map[string]chan map[string]any{}}
+	c := &referenceClient{t: t, hub: hub, addr: ln.Addr(), choices: `["Jest","Vitest","Mocha"]`, futures: map[string]chan map[string]any{}}
 	for _, permissionType := range types {
 		c.futures[permissionType] = make(chan map[string]any, 1)
 	}
@@ -69,7 +70,7 @@ func (c *referenceClient) request(permissionType, question, kind string, timeout
 	c.t.Helper()
 	choices := "null"
 	if kind == "choice" {
-		choices = `["Jest","Vitest","Mocha"]`
+		choices = c.choices
 	}
 	body := fmt.Sprintf(`{"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint",
 		"payload":{"agent_name":"alice","permission_type":%q,"question":%q},

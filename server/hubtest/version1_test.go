@@ -41,16 +41,29 @@ func TestVersion1_ChatIsNotStreamed(t *testing.T) {
 	require.JSONEq(t, `[{"type":"user","message":"hello"}]`, string(getEvent(t, hub, e.ID).Chat))
 }
 
-// TestVersion1_NullChoicesAreAbsent: null for choices is accepted, except for the kind that needs some.
-func TestVersion1_NullChoicesAreAbsent(t *testing.T) {
+// TestVersion1_ChoiceWithoutLabelsTakesText: the guide's request_approval sends null for choices with every kind, also
+// with choice, whose answer extract_answer reads from the member choice.
+func TestVersion1_ChoiceWithoutLabelsTakesText(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t)
-	c := startReferenceClient(t, hub, "null_choices")
-	asked := c.request("null_choices", "May I?", "permission", 300)
-	require.Nil(t, asked.HumanInTheLoop.Choices)
-	status, _ := sendJSON(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"DecisionPoint","payload":{},
-		"humanInTheLoop":{"question":"Which?","type":"choice","choices":null}}`)
-	require.Equal(t, http.StatusBadRequest, status)
+	c := startReferenceClient(t, hub, "null_choices", "framework")
+	require.Nil(t, c.request("null_choices", "May I?", "permission", 300).HumanInTheLoop.Choices)
+	c.choices = "null"
+	asked := c.request("framework", "Which framework?", "choice", 300)
+	require.Equal(t, schema.FreeText, asked.HumanInTheLoop.Type, "clients of version 1 show a text field")
+	status, problem := sendJSON(t, hub.URL()+schema.At(schema.PathRespond, asked.ID), `{"choice":"Vitest"}`)
+	require.Equal(t, http.StatusUnprocessableEntity, status, problem)
+	postAnswer(t, hub, asked.ID, `{"response":"Vitest"}`)
+	data := c.wait("framework")
+	require.Equal(t, "Vitest", data["response"])
+	require.Equal(t, "Vitest", data["choice"])
+	require.Nil(t, getEvent(t, hub, asked.ID).HumanInTheLoopStatus.Response.Choice)
+
+	for _, invalid := range []string{`"choices":[]`, `"choices":null,"protocolVersion":2`} {
+		status, _ := sendJSON(t, hub.URL()+schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"DecisionPoint","payload":{},
+			"humanInTheLoop":{"question":"Which?","type":"choice",`+invalid+`}}`)
+		require.Equal(t, http.StatusBadRequest, status, invalid)
+	}
 }
 
 // TestVersion1_AnswerHasOneMember: an answer with a member of another kind is refused, and the

@@ -37,6 +37,12 @@ type Post struct {
 	Follows        schema.EventID         // the question about the same call that was answered with askBack; 0: none
 }
 
+// takesChoiceAsText reports whether q was a choice without labels: the sample client of the integration guide sends null
+// for choices with every kind. It is stored as a question with a text, and its agent reads the answer from choice.
+func takesChoiceAsText(q *schema.HumanInTheLoop) bool {
+	return q.Type == schema.FreeText && q.AllowOther && !q.Acknowledges()
+}
+
 // probeLifetime is how long a question of hookback doctor can stay open.
 const probeLifetime = time.Minute
 
@@ -44,6 +50,9 @@ const probeLifetime = time.Minute
 // since the draft's ReceivedAt.
 func New(d *store.EventDraft, p *Post, env *Environment) error {
 	q := p.Ask
+	if q.Type == schema.Choice && q.Choices == nil && !q.Acknowledges() {
+		q.Type, q.AllowOther = schema.FreeText, true // takesChoiceAsText
+	}
 	if err := q.Validate(); err != nil {
 		return err
 	}

@@ -69,6 +69,7 @@ func (res *resolution) change(s *Snapshot, now time.Time) (*store.Change, error)
 	display := *answer
 	// The status has its own fields for these.
 	display.RespondedBy, display.Votes, display.Awaiting, display.RequiredApprovals = nil, nil, nil, 0
+	display.Choice = res.answer.Choice
 	st.Response, st.Held, st.Rule = &display, nil, answer.Rule
 	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(s, delivery)}
 
@@ -150,6 +151,9 @@ func (res *resolution) finalAnswer(s *Snapshot, now time.Time) (*schema.Answer, 
 		answer.Votes, answer.Awaiting, answer.RequiredApprovals = st.Votes, st.Awaiting, max(st.RequiredApprovals, 1)
 	}
 	answer.Guidance = guidanceText(&s.Ask, &answer)
+	if takesChoiceAsText(&s.Ask) {
+		answer.Choice = answer.Response
+	}
 	if res.rule != nil {
 		setRuleGuidance(&answer, res.rule)
 	}

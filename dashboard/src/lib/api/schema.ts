@@ -1172,7 +1172,10 @@ export interface HubKey {
 export interface HumanInTheLoop {
   question: string
   type: Kind
-  /** labels; the form __…__ is reserved */
+  /**
+   * Choices are labels; the form __…__ is reserved. A version 1 choice without them becomes a question
+   * with a text.
+   */
   choices?: string[]
   /** allowOther lets a person answer a choice with a text, as Response.Response. */
   allowOther?: boolean
