@@ -257,22 +257,13 @@ func (s *Status) IsSettled() bool { return s.Status != Pending }
 type Responder struct {
 	Name     string `json:"name"`
 	Verified bool   `json:"verified"` // false if any program on the hub's machine could have sent the answer
-	// Process is the program that sent the answer, if the operating system reports it (Linux).
-	Process *Process `json:"process,omitempty"`
 	// Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link sent only to this
 	// person), telegram or slack (chat account that this person linked) or rule. It is empty if the name is not verified.
 	Via string `json:"via,omitempty" jsonschema:"enum=session,enum=token,enum=proxy,enum=link,enum=telegram,enum=slack,enum=rule"`
 	// Passkey is set if a passkey assertion verified this exact answer.
 	Passkey bool `json:"passkey,omitempty"`
-	// SelfApproval is set if the answering process is a descendant of the asking process.
+	// SelfApproval is set if the answering process is a descendant of the asking process. The audit log names it.
 	SelfApproval bool `json:"possibleSelfApproval,omitempty"`
-}
-
-// Process identifies a program on the hub's machine.
-type Process struct {
-	PID       int      `json:"pid"`
-	Exe       string   `json:"exe,omitempty"`
-	Ancestors []string `json:"ancestors,omitempty"` // nearest first, as "exe (pid)"
 }
 
 // Vote is one person's vote on a question that requires several approvals.

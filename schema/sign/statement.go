@@ -70,7 +70,7 @@ type SignedDecision struct {
 	Outcome           schema.Outcome    `json:"outcome"`
 	Source            schema.EndedBy    `json:"source"`
 	RespondedAt       schema.Millis     `json:"respondedAt"`
-	RespondedBy       *schema.Responder `json:"respondedBy,omitempty"` // without Process
+	RespondedBy       *schema.Responder `json:"respondedBy,omitempty"`
 	Votes             []schema.Vote     `json:"votes,omitempty"`
 	Awaiting          []string          `json:"awaiting,omitempty"`
 	RequiredApprovals int               `json:"requiredApprovals,omitempty"`

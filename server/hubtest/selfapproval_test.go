@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
@@ -67,8 +68,10 @@ func TestSelfApproval_IsMarked(t *testing.T) {
 	persons, _, _ := startChild(t, hub, "agent")
 	postAnswer(t, hub, persons, `{"permission":true}`)
 	st := statusOf(t, hub, persons)
-	require.Equal(t, os.Getpid(), st.RespondedBy.Process.PID)
 	require.False(t, st.RespondedBy.SelfApproval)
+	var ledger []sign.LedgerEntry
+	fetch(t, "GET "+hub.URL()+schema.PathLedger+"?limit=1", "", &ledger)
+	require.Contains(t, string(ledger[0].Data), fmt.Sprintf(`"process":{"pid":%d,`, os.Getpid()))
 }
 
 // socketPath returns a path for a hub's Unix socket.

@@ -53,7 +53,9 @@ func TestVersion1_ChoiceWithoutLabelsTakesText(t *testing.T) {
 	require.Equal(t, schema.FreeText, asked.HumanInTheLoop.Type, "clients of version 1 show a text field")
 	status, problem := sendJSON(t, hub.URL()+schema.At(schema.PathRespond, asked.ID), `{"choice":"Vitest"}`)
 	require.Equal(t, http.StatusUnprocessableEntity, status, problem)
-	postAnswer(t, hub, asked.ID, `{"response":"Vitest"}`)
+	for range 2 {
+		postAnswer(t, hub, asked.ID, `{"response":"Vitest","holdMs":200}`)
+	}
 	data := c.wait("framework")
 	require.Equal(t, "Vitest", data["response"])
 	require.Equal(t, "Vitest", data["choice"])

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/peer"
 )
 
@@ -46,7 +45,7 @@ func (p *countingProcesses) ProcessOf(netip.AddrPort, netip.AddrPort) (*peer.Pro
 // never for one that does neither.
 func TestCaller_ProcessIsFoundOncePerConnection(t *testing.T) {
 	t.Parallel()
-	processes := &countingProcesses{found: &peer.Process{Process: schema.Process{PID: 4711}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}}
+	processes := &countingProcesses{found: &peer.Process{Program: peer.Program{PID: 4711}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}}
 	r := setup(t, func(c *Config) { c.Hub.Processes = processes })
 	r.post(event(1))
 	require.Zero(t, processes.lookups.Load())

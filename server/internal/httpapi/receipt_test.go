@@ -55,7 +55,6 @@ func TestReceipt_ProvesDecision(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, hex.EncodeToString(ask[:]), s.Digest(sign.AskSubject, "sha256"))
 	require.Equal(t, []any{schema.Deny, "not now", id}, []any{s.Predicate.Outcome, s.Predicate.Answer.Reason, s.Predicate.EventID})
-	require.Nil(t, s.Predicate.RespondedBy.Process)
 	require.Empty(t, proof.Proofs)
 
 	statement := sha256.Sum256(proof.Envelope.Payload)

@@ -130,7 +130,7 @@ func TestAllowance_LeavesPasskeyCallsPending(t *testing.T) {
 // applications, and an agent can neither create nor extend an allowance.
 func TestAllowance_CannotBeWidenedByAgents(t *testing.T) {
 	t.Parallel()
-	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
+	self := &peer.Process{Program: peer.Program{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	h := newTestHub(t, withPeople(t), func(c *Config) {
 		c.Processes = processesFunc(func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true })
 	})

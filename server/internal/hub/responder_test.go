@@ -2,7 +2,9 @@ package hub
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,7 +100,7 @@ func TestRespond_RejectsTokenRequester(t *testing.T) {
 // TestSelfApproval_IsMarkedOrRefused: the same process asks and answers.
 func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	t.Parallel()
-	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
+	self := &peer.Process{Program: peer.Program{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	lookup := func(c *Config) {
 		c.Processes = processesFunc(func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true })
 	}
@@ -121,7 +123,8 @@ func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	_, err := h.Respond(t.Context(), denied, &schema.Response{Permission: &no}, from)
 	require.NoError(t, err)
 	require.False(t, h.status(denied).RespondedBy.SelfApproval, "a denial grants nothing")
-	require.NotNil(t, h.status(denied).RespondedBy.Process)
+	entries := h.ledger()
+	require.Contains(t, string(entries[len(entries)-1].Data), "/usr/bin/agent")
 	token := from
 	token.Identity = bot
 	require.ErrorIs(t, answer(ask(token), from), schema.ErrSelfApproval, "the process of a token cannot answer without credentials")
@@ -130,4 +133,41 @@ func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	known.Identity = ada
 	require.ErrorIs(t, answer(ask(from), known), schema.ErrSelfApproval, "nor with a person's session on a locked hub")
 	require.NoError(t, answer(ask(Caller{}), known))
+}
+
+// TestAnswer_HasNoProcessOfResponder: the program that a person answered with is for the audit log. Agents, also version
+// 1 listeners and repeated requests, get the name only.
+func TestAnswer_HasNoProcessOfResponder(t *testing.T) {
+	t.Parallel()
+	browser := &peer.Process{Program: peer.Program{PID: 4711, Exe: "/home/ada/firefox", Ancestors: []string{"/usr/bin/shell (47)"}}}
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure, func(c *Config) {
+		c.Processes = processesFunc(func(_, _ netip.AddrPort) (*peer.Process, bool) { return browser, true })
+	})
+	from := Caller{Remote: netip.MustParseAddrPort("127.0.0.1:4712")}
+	for kind, answer := range map[string]*schema.Response{"immediate": approval(), "undoable": withHold(approval(), 10*time.Second)} {
+		body := strings.Replace(sharedQuestion("a", "s", `"`+kind+`"`, ""), `"source_app"`, `"idempotency_key":"`+kind+`","source_app"`, 1)
+		saved, err := h.Ingest(t.Context(), []byte(body), from)
+		require.NoError(t, err)
+		_, err = h.Respond(t.Context(), saved.ID, answer, from)
+		require.NoError(t, err)
+		held, err := h.query.Event(t.Context(), saved.ID)
+		require.NoError(t, err)
+		require.NotContains(t, string(held), "firefox")
+		clock.advance(11 * time.Second)
+		h.runDue()
+
+		pulled, err := h.Pull(t.Context(), saved.ID, PullOptions{})
+		require.NoError(t, err)
+		require.Contains(t, string(pulled), `"respondedBy":{"name":`)
+		repeated, err := h.Ingest(t.Context(), []byte(body), from)
+		require.NoError(t, err)
+		require.Equal(t, saved.ID, repeated.ID)
+		for _, seen := range []string{string(pulled), string(repeated.JSON)} {
+			require.NotContains(t, seen, "firefox", kind)
+			require.NotContains(t, seen, "4711", kind)
+		}
+		entries := h.ledger()
+		require.Contains(t, string(entries[len(entries)-1].Data), `"process":{"pid":4711,"exe":"/home/ada/firefox","ancestors":["/usr/bin/shell (47)"]}`, kind)
+	}
 }

@@ -280,7 +280,7 @@ func TestRule_SurvivesConcurrentChanges(t *testing.T) {
 // admin, also on an open hub. The process that asked can never make a rule.
 func TestMakeRule_RequiresRole(t *testing.T) {
 	t.Parallel()
-	self := &peer.Process{Process: schema.Process{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
+	self := &peer.Process{Program: peer.Program{PID: 4711, Exe: "/usr/bin/agent"}, Boot: "b", Chain: []peer.ProcessRef{{PID: 4711, Start: 1}}}
 	h := newTestHub(t, withPeople(t), func(c *Config) {
 		c.Processes = processesFunc(func(_, _ netip.AddrPort) (*peer.Process, bool) { return self, true })
 	})
@@ -334,7 +334,7 @@ func TestRule_ExcludesRequester(t *testing.T) {
 func TestDuplicates_ExcludeSelfApproval(t *testing.T) {
 	t.Parallel()
 	process := func(pid int) *peer.Process {
-		return &peer.Process{Process: schema.Process{PID: pid}, Boot: "b", Chain: []peer.ProcessRef{{PID: pid, Start: 1}}}
+		return &peer.Process{Program: peer.Program{PID: pid}, Boot: "b", Chain: []peer.ProcessRef{{PID: pid, Start: 1}}}
 	}
 	h := newTestHub(t, func(c *Config) {
 		c.Processes = processesFunc(func(remote, _ netip.AddrPort) (*peer.Process, bool) { return process(int(remote.Port())), true })

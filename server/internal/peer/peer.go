@@ -14,18 +14,24 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hookback/hookback/schema"
 )
 
 // Process is a program and its ancestry. It is stored as JSON with a pending question.
 type Process struct {
-	schema.Process
+	Program
 
 	// Chain is the process and its ancestors, the nearest first.
 	Chain []ProcessRef `json:"chain"`
 	// Boot is the boot id of the machine, because PIDs and start times are unique only
 	// within one boot.
 	Boot string `json:"boot,omitempty"`
+}
+
+// Program describes a process to people.
+type Program struct {
+	PID       int      `json:"pid"`
+	Exe       string   `json:"exe,omitempty"`
+	Ancestors []string `json:"ancestors,omitempty"` // nearest first, as "exe (pid)"
 }
 
 // ProcessRef identifies a process. PIDs are reused, but not with the same start time.

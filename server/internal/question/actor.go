@@ -28,17 +28,31 @@ func (a Actor) name() string {
 	return a.Name
 }
 
+// responder is who answered. Only the audit log has the program: agents and pages get the public part.
+type responder struct {
+	schema.Responder
+	Process *peer.Program `json:"process,omitempty"` // nil: the operating system does not report it
+}
+
+// public returns the part for agents and pages; nil for no one.
+func (r *responder) public() *schema.Responder {
+	if r == nil {
+		return nil
+	}
+	return &r.Responder
+}
+
 // responder returns the actor in its stored form: the verified person, or an unauthenticated
 // caller on this machine.
-func (a Actor) responder(requesterProcess []byte) *schema.Responder {
-	by := &schema.Responder{Name: store.LocalName}
+func (a Actor) responder(requesterProcess []byte) *responder {
+	by := &responder{Responder: schema.Responder{Name: store.LocalName}}
 	if a.Via != "" {
 		by.Name, by.Verified, by.Via = a.Name, true, a.Via
 	}
 	if a.Process == nil {
 		return by
 	}
-	by.Process = &a.Process.Process
+	by.Process = &a.Process.Program
 	var requester peer.Process
 	if len(requesterProcess) > 0 && json.Unmarshal(requesterProcess, &requester) == nil {
 		by.SelfApproval = peer.IsDescendant(a.Process, &requester)
@@ -55,7 +69,7 @@ func (s *Snapshot) IsStartedByRequester(from Actor) bool {
 // a descendant of the requesting process is marked as self-approval on an open hub. It is
 // rejected if the hub is locked, the requester was authenticated by a token, or the question is
 // an appeal.
-func (s *Snapshot) authorize(from Actor) (*schema.Responder, error) {
+func (s *Snapshot) authorize(from Actor) (*responder, error) {
 	by := from.responder(s.RequesterProcess)
 	s.authority = store.OfCaller
 	switch {
@@ -94,7 +108,7 @@ func (s *Snapshot) isLaterAccount(name string) bool {
 // that is enough, without the further checks of authorize: none of them approves anything. An undone answer
 // leaves the question pending, no matter who undoes it, and a new answer passes authorize. More time, another
 // delivery of the given answer or none at all turn no answer into an approval.
-func (s *Snapshot) requireRecipient(by *schema.Responder) error {
+func (s *Snapshot) requireRecipient(by *responder) error {
 	s.authority = store.OfCaller
 	switch {
 	case !requiresVotes(&s.Status):
@@ -110,7 +124,7 @@ func (s *Snapshot) requireRecipient(by *schema.Responder) error {
 
 // excludeSelfApproved removes the duplicates that the responder may not answer, and
 // duplicates whose answer would be a self-approval when the leader's is not, or the reverse.
-func (s *Snapshot) excludeSelfApproved(from Actor, by *schema.Responder) {
+func (s *Snapshot) excludeSelfApproved(from Actor, by *responder) {
 	s.Duplicates = slices.DeleteFunc(s.Duplicates, func(m Duplicate) bool {
 		ownBy, err := m.authorize(from)
 		return err != nil || ownBy.SelfApproval != by.SelfApproval

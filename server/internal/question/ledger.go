@@ -39,16 +39,16 @@ const EndedAction = "question.ended"
 // endedRecord is the ledger record of a resolution: who gave which answer, for which
 // revision. The answer itself is stored with the question.
 type endedRecord struct {
-	Outcome  schema.Outcome    `json:"outcome"`
-	Source   schema.EndedBy    `json:"source"`
-	Revision int64             `json:"revision"`
-	AnswerID string            `json:"answerId"`
-	By       *schema.Responder `json:"by,omitempty"`
-	Reason   string            `json:"reason,omitempty"`
-	Comment  string            `json:"comment,omitempty"`
-	Votes    []schema.Vote     `json:"votes,omitempty"`
-	Edited   bool              `json:"edited,omitempty"` // the approved arguments differ from the requested ones
-	Ask      string            `json:"ask,omitempty"`    // digest of the question, hex
+	Outcome  schema.Outcome `json:"outcome"`
+	Source   schema.EndedBy `json:"source"`
+	Revision int64          `json:"revision"`
+	AnswerID string         `json:"answerId"`
+	By       *responder     `json:"by,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
+	Comment  string         `json:"comment,omitempty"`
+	Votes    []schema.Vote  `json:"votes,omitempty"`
+	Edited   bool           `json:"edited,omitempty"` // the approved arguments differ from the requested ones
+	Ask      string         `json:"ask,omitempty"`    // digest of the question, hex
 	// Statement is the SHA-256 of the signed statement, hex; see sign.Receipt.
 	Statement string `json:"statement,omitempty"`
 	Test      bool   `json:"test,omitempty"` // a test request: nothing ran

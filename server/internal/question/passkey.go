@@ -60,7 +60,7 @@ func (s *Snapshot) SignedPayload(r *schema.Response) ([]byte, error) {
 
 // requireAssertion rejects an answer that needs a passkey and has none, and records in
 // by that it has one. Repeating an answer needs no second assertion.
-func (s *Snapshot) requireAssertion(r *schema.Response, isPaired bool, by *schema.Responder, passkey Assertion) error {
+func (s *Snapshot) requireAssertion(r *schema.Response, isPaired bool, by *responder, passkey Assertion) error {
 	switch {
 	case s.Status.IsSettled():
 		return nil
@@ -146,7 +146,7 @@ func IsCovered(threshold schema.PasskeyThreshold, class schema.Class, level sche
 	}
 }
 
-func passkeyHint(isPaired bool, by *schema.Responder) string {
+func passkeyHint(isPaired bool, by *responder) string {
 	switch {
 	case !by.Verified:
 		return "Sign in to the dashboard, add a passkey under Team, People, and answer there. Denying needs no passkey."

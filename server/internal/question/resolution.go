@@ -31,7 +31,7 @@ type resolution struct {
 	outcome      schema.Outcome
 	source       schema.EndedBy
 	reason       string
-	by           *schema.Responder
+	by           *responder
 	answer       schema.Answer // content of a person's or rule's answer; otherwise empty
 	seenRevision int64         // revision that the responder saw; duplicates up to it are settled, too
 	rule         *schema.Rule  // rule that decided; nil if none
@@ -69,7 +69,6 @@ func (res *resolution) change(s *Snapshot, now time.Time) (*store.Change, error)
 	display := *answer
 	// The status has its own fields for these.
 	display.RespondedBy, display.Votes, display.Awaiting, display.RequiredApprovals = nil, nil, nil, 0
-	display.Choice = res.answer.Choice
 	st.Response, st.Held, st.Rule = &display, nil, answer.Rule
 	st.Delivery = &schema.Delivery{State: delivery.State, LastError: blockedReason(s, delivery)}
 
@@ -129,14 +128,14 @@ func (res *resolution) grant(s *Snapshot, answer *schema.Answer) *store.GrantCha
 // approves reports whether the resolution is an answer that lets the agent continue.
 func (res *resolution) approves() bool { return res.state == schema.Responded && approves(res.outcome) }
 
-// finalAnswer returns the answer that settles question s, and its encoded form.
+// finalAnswer returns the answer that settles question s, and as the agent receives it, encoded.
 func (res *resolution) finalAnswer(s *Snapshot, now time.Time) (*schema.Answer, []byte, error) {
 	answerID, err := uuid.NewV7()
 	if err != nil {
 		return nil, nil, fmt.Errorf("generate answer id: %w", err)
 	}
 	answer := res.answer
-	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), res.by
+	answer.RespondedAt, answer.RespondedBy = schema.Millis(now.UnixMilli()), res.by.public()
 	answer.Outcome, answer.Source, answer.Reason = res.outcome, res.source, res.reason
 	answer.AnswerID = answerID.String()
 	if s.Ask.Type == schema.Permission && answer.Permission == nil {
@@ -151,13 +150,14 @@ func (res *resolution) finalAnswer(s *Snapshot, now time.Time) (*schema.Answer, 
 		answer.Votes, answer.Awaiting, answer.RequiredApprovals = st.Votes, st.Awaiting, max(st.RequiredApprovals, 1)
 	}
 	answer.Guidance = guidanceText(&s.Ask, &answer)
-	if takesChoiceAsText(&s.Ask) {
-		answer.Choice = answer.Response
-	}
 	if res.rule != nil {
 		setRuleGuidance(&answer, res.rule)
 	}
-	encoded, err := json.Marshal(answer)
+	sent := answer
+	if takesChoiceAsText(&s.Ask) {
+		sent.Choice = answer.Response
+	}
+	encoded, err := json.Marshal(sent)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode answer: %w", err)
 	}
@@ -199,15 +199,15 @@ func (res *resolution) ledgerRecords(s *Snapshot, answer *schema.Answer, signed 
 	if n := len(res.votes); n > 0 {
 		records = append(records, s.voteLedgerRecord(res.votes[n-1], true))
 	}
-	actor := HubActor
+	actor, by := HubActor, (*responder)(nil)
 	switch {
 	case answer.RespondedBy != nil:
-		actor = answer.RespondedBy.Name
+		actor, by = answer.RespondedBy.Name, res.by
 	case res.source == schema.ByAgent, res.source == schema.ByDismissal:
 		actor = s.App
 	}
 	return append(records, store.LedgerRecord{Action: EndedAction, Actor: actor, QuestionID: s.ID, Data: endedRecord{
-		Outcome: res.outcome, Source: res.source, Revision: s.Version + 1, AnswerID: answer.AnswerID, By: answer.RespondedBy,
+		Outcome: res.outcome, Source: res.source, Revision: s.Version + 1, AnswerID: answer.AnswerID, By: by,
 		Reason: answer.Reason, Comment: answer.Comment, Votes: answer.Votes, Edited: answer.ModifiedArguments != nil,
 		Ask: signed.ask, Statement: signed.digest, Test: s.Status.Test,
 	}})

@@ -28,7 +28,7 @@ func (s *Snapshot) Respond(r *schema.Response, from Actor, passkey Assertion, no
 	}
 	s.excludeSelfApproved(from, by)
 	if s.Ask.Outcome(r) == schema.Deny {
-		by.SelfApproval = false // a denial grants nothing; by.Process shows who answered
+		by.SelfApproval = false // a denial grants nothing; the audit log names the process
 	}
 	if !s.Status.IsSettled() && len(s.Status.Votes) > 0 {
 		s.dropRevokedVotes()
@@ -97,7 +97,7 @@ func (s *Snapshot) AnswerByRule(rule *schema.Rule, now time.Time) (*store.Change
 	}
 	res := &resolution{
 		state: schema.Responded, outcome: s.Ask.Outcome(r), source: schema.ByRule, reason: rule.Reason, rule: rule,
-		by:     &schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: rule.CreatedBy != store.LocalName, Via: "rule"},
+		by:     &responder{Responder: schema.Responder{Name: fmt.Sprintf("rule %d", rule.ID), Verified: rule.CreatedBy != store.LocalName, Via: "rule"}},
 		answer: schema.Answer{Permission: &allow},
 	}
 	return res.change(s, now)
@@ -152,7 +152,7 @@ func (s *Snapshot) Cancel(c *schema.Cancel, from Actor, now time.Time) (*store.C
 
 // respond returns the change that a response makes, or nil if it repeats the current
 // answer.
-func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+func (s *Snapshot) respond(r *schema.Response, by *responder, now time.Time) (*store.Change, error) {
 	if err := s.requireRecipient(by); err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 	if requiresVotes(&s.Status) {
 		res.votes = []schema.Vote{s.toVote(r, by, now)}
 	}
-	repeated := s.undoable != nil && equalAnswer(s.undoable, r) && s.undoable.RespondedBy.Name == by.Name
+	repeated := s.undoable != nil && equalAnswer(&s.undoable.Answer, r) && s.undoable.RespondedBy.Name == by.Name
 	switch until := s.undoableUntil(now, r); {
 	case s.undoable != nil && !repeated:
 		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: s.Status}
@@ -205,7 +205,7 @@ func (s *Snapshot) respond(r *schema.Response, by *schema.Responder, now time.Ti
 
 // isRepeat reports whether r repeats the response that by gave before the question was
 // settled.
-func (s *Snapshot) isRepeat(r *schema.Response, by *schema.Responder) bool {
+func (s *Snapshot) isRepeat(r *schema.Response, by *responder) bool {
 	if s.Status.RequiredApprovals > 1 {
 		edited := s.Status.Edited
 		sameArguments := edited == nil || r.Revision >= edited.Revision // that by saw
@@ -269,7 +269,7 @@ func (s *Snapshot) DenyProbe(secret, reason string, now time.Time) (*store.Chang
 	}
 	res := &resolution{
 		state: schema.Responded, outcome: schema.Deny, source: schema.ByRule, reason: reason,
-		by: &schema.Responder{Name: "hookback doctor", Via: "rule"}, answer: schema.Answer{Permission: &denied},
+		by: &responder{Responder: schema.Responder{Name: "hookback doctor", Via: "rule"}}, answer: schema.Answer{Permission: &denied},
 	}
 	return res.change(s, now)
 }

@@ -141,9 +141,9 @@ type Snapshot struct {
 	Duplicates []Duplicate
 
 	env            *Environment
-	voters         []string       // recipients who may still vote
-	awaitingBefore []string       // awaited recipients as read
-	undoable       *schema.Answer // answer in its undo window; nil if none
+	voters         []string        // recipients who may still vote
+	awaitingBefore []string        // awaited recipients as read
+	undoable       *undoableAnswer // answer in its undo window; nil if none
 	authority      store.Authority
 	call           *Call // see Call
 }

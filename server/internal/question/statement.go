@@ -66,18 +66,9 @@ func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *sign.Sta
 			Reason: answer.Reason, Comment: answer.Comment, ModifiedArguments: answer.ModifiedArguments, Remember: answer.Remember,
 			Interrupt: answer.Interrupt, AskBack: answer.AskBack,
 		},
-		Outcome: answer.Outcome, Source: answer.Source, RespondedAt: answer.RespondedAt, RespondedBy: withoutProcess(answer.RespondedBy),
+		Outcome: answer.Outcome, Source: answer.Source, RespondedAt: answer.RespondedAt, RespondedBy: answer.RespondedBy,
 		Votes: answer.Votes, Awaiting: answer.Awaiting, RequiredApprovals: answer.RequiredApprovals,
 		Rule: answer.Rule, Guidance: answer.Guidance, Class: st.Class, Risk: st.Risk,
 	}
 	return statement
-}
-
-func withoutProcess(by *schema.Responder) *schema.Responder {
-	if by == nil || by.Process == nil {
-		return by
-	}
-	name := *by
-	name.Process = nil
-	return &name
 }

@@ -1,15 +1,24 @@
 package question
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // Undo window: an answer with HoldMS is checked and stored like any other, but its
 // question stays pending until the window ends. Any other resolution in the meantime
 // drops the answer. Otherwise it becomes final when the window ends (Snapshot.Expire).
+
+// undoableAnswer is an answer in its undo window, as it is stored.
+type undoableAnswer struct {
+	schema.Answer
+	Process *peer.Program `json:"process,omitempty"` // see responder
+}
 
 // undoDeadlineMargin is the time before the question's deadline at which its undo
 // window ends at the latest: the answer still has to reach an agent whose own timer is
@@ -33,17 +42,23 @@ func (s *Snapshot) undoableUntil(now time.Time, r *schema.Response) time.Time {
 // ends. The answer is validated now, in the form in which it will be sent, and signed when
 // it becomes final.
 func (res *resolution) openUndoWindow(s *Snapshot, now, until time.Time) (*store.Change, error) {
-	_, answer, err := res.finalAnswer(s, now)
+	answer, _, err := res.finalAnswer(s, now)
 	if err != nil {
 		return nil, err
 	}
+	kept, err := json.Marshal(undoableAnswer{*answer, res.by.Process})
+	if err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
 	st := s.Status
-	st.Held = &schema.PendingUndo{Until: schema.Millis(until.UnixMilli()), Outcome: res.outcome, By: res.by, Revision: res.seenRevision}
+	st.Held = &schema.PendingUndo{
+		Until: schema.Millis(until.UnixMilli()), Outcome: res.outcome, By: res.by.public(), Revision: res.seenRevision,
+	}
 	c, err := s.change(st)
 	if err != nil {
 		return nil, err
 	}
-	c.UndoWindow, c.Approves = &store.UndoWindow{Answer: answer, Until: until}, res.approves()
+	c.UndoWindow, c.Approves = &store.UndoWindow{Answer: kept, Until: until}, res.approves()
 	return c, nil
 }
 
@@ -51,7 +66,7 @@ func (res *resolution) openUndoWindow(s *Snapshot, now, until time.Time) (*store
 func (s *Snapshot) undoableResolution() *resolution {
 	return &resolution{
 		state: outcomeState(s.undoable.Outcome), outcome: s.undoable.Outcome, source: s.undoable.Source,
-		reason: s.undoable.Reason, by: s.Status.Held.By, answer: *s.undoable, votes: s.undoable.Votes, seenRevision: s.Status.Held.Revision,
+		reason: s.undoable.Reason, by: &responder{*s.Status.Held.By, s.undoable.Process}, answer: s.undoable.Answer, votes: s.undoable.Votes, seenRevision: s.Status.Held.Revision,
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // be changed anyway.
 
 // toVote converts an answer to a vote.
-func (s *Snapshot) toVote(r *schema.Response, by *schema.Responder, now time.Time) schema.Vote {
+func (s *Snapshot) toVote(r *schema.Response, by *responder, now time.Time) schema.Vote {
 	comment := r.Reason
 	if comment == "" || r.Comment != "" {
 		comment = strings.TrimPrefix(r.Reason+"\n", "\n") + r.Comment
@@ -30,7 +30,7 @@ func (s *Snapshot) toVote(r *schema.Response, by *schema.Responder, now time.Tim
 
 // vote returns the change that an answer makes to a question with a quorum. r is
 // validated, and by is a recipient.
-func (s *Snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+func (s *Snapshot) vote(r *schema.Response, by *responder, now time.Time) (*store.Change, error) {
 	if err := s.checkVote(r); err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Snapshot) vote(r *schema.Response, by *schema.Responder, now time.Time)
 
 // countVote returns the change that the vote makes to next, which is s after the edit that comes with the
 // vote, if any.
-func (s *Snapshot) countVote(next *Snapshot, r *schema.Response, by *schema.Responder, now time.Time) (*store.Change, error) {
+func (s *Snapshot) countVote(next *Snapshot, r *schema.Response, by *responder, now time.Time) (*store.Change, error) {
 	v := s.toVote(r, by, now)
 	votes := addVote(next.Status.Votes, v)
 	choice := winner(votes, s.Status.RequiredApprovals)
@@ -121,7 +121,7 @@ func (s *Snapshot) endsWithoutQuorum(votes []schema.Vote) bool {
 }
 
 // voteResolution returns the resolution for the winning choice.
-func (s *Snapshot) voteResolution(r *schema.Response, choice string, by *schema.Responder) *resolution {
+func (s *Snapshot) voteResolution(r *schema.Response, choice string, by *responder) *resolution {
 	res := &resolution{
 		state: schema.Responded, outcome: schema.Outcome(choice), source: schema.ByQuorum, reason: r.Reason, by: by,
 		answer: schema.Answer{Permission: r.Permission, Choice: r.Choice, Comment: r.Comment},

@@ -140,7 +140,7 @@ type NewQuestion struct {
 	Protocol         int       // 2: the listener acknowledges
 	Deadline         time.Time // zero: never
 	Text             string    // searchable text
-	RequesterProcess []byte    // schema.Process of the requester, JSON; nil: unknown
+	RequesterProcess []byte    // peer.Process of the requester, JSON; nil: unknown
 	Requester        string    // authenticated name of the requester; empty: unknown
 	Call             []byte    // hash that identifies the tool call; nil: none
 	Appeal           []byte    // the digest of the refused call, as in DirectiveRequest.StoredDigest; nil: no appeal

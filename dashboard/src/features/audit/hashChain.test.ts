@@ -53,6 +53,17 @@ it('findBreak returns the first entry that does not continue the chain', () => {
 it.each<[Partial<LedgerEntry>, string, string]>([
   [{ data: { outcome: 'approve', reason: 'fine' } }, 'closed', 'approved · fine'],
   [{ data: { outcome: 'approve', test: true } }, 'closed', 'test request · approved'],
+  [
+    {
+      data: {
+        outcome: 'deny',
+        by: { name: 'ada', process: { pid: 7, exe: '/bin/sh', ancestors: ['agent (3)'] } },
+      },
+    },
+    'closed',
+    'denied · /bin/sh (7) ← agent (3)',
+  ],
+  [{ data: { outcome: 'deny', by: 'ada' } }, 'closed', 'denied'],
   [{ data: { outcome: '__timeout__' } }, 'closed', 'no answer'],
   [{ data: { outcome: '__cancelled__', source: 'cancel' } }, 'closed', 'canceled'],
   [{ data: { outcome: '__cancelled__', source: 'dismissed' } }, 'closed', 'dismissed in the agent'],

@@ -85,6 +85,15 @@ const firstValue = (data: Data, ...names: string[]): string => {
   return ''
 }
 
+/** The program that a responder answered with, and what started it; empty: unknown. */
+const programOf = (by: unknown): string => {
+  const process = (by as { process?: { pid: number; exe?: string; ancestors?: string[] } } | undefined)
+    ?.process
+  return process
+    ? [`${process.exe ?? ''} (${process.pid})`, ...(process.ancestors ?? [])].join(' ← ').trim()
+    : ''
+}
+
 /** The verb of an entry. Unknown acts become their own words. */
 export const actionLabel = (e: LedgerEntry): string =>
   actions[e.act] ?? e.act.replace(/^\w+\./, '').replaceAll('_', ' ')
@@ -98,6 +107,7 @@ export function actionDetail({ data }: LedgerEntry): string {
     (outcome === '__cancelled__' && cancellations[firstValue(d, 'source')]) || (outcomes[outcome] ?? outcome),
     firstValue(d, 'text', 'name', 'person', 'role'),
     firstValue(d, 'reason', 'comment', 'cancellationReason'),
+    programOf(d.by),
   ]
   return [...new Set(parts.filter(Boolean))].join(' · ')
 }

@@ -586,7 +586,6 @@ describe('Request', () => {
           name: 'mara',
           verified: false,
           possibleSelfApproval: true,
-          process: { pid: 7, exe: '/bin/sh', ancestors: ['agent (3)'] },
         },
         delivery: {
           state: 'blocked',
@@ -596,15 +595,11 @@ describe('Request', () => {
       },
       { problem: { type: '', title: '', status: 409, code: 'decided', error: '' } },
     )
-    const process = screen.getByTestId<HTMLDetailsElement>('process')
-    expect(process.textContent).toMatch(/Details\s*\/bin\/sh \(7\) ← agent \(3\)/)
-    expect(process.open).toBe(false)
     const text = screen.getByTestId('settled').textContent ?? ''
     for (const part of [
       'Denied',
       'mara was faster',
       'unverified',
-      '/bin/sh (7)',
       '-callback-allow',
       'The answer is kept here. 10.0.0.7 is not allowed',
     ])

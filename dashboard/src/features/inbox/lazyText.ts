@@ -109,10 +109,9 @@ export const lazyInboxText = {
     label: 'Outcome',
     by: 'by ',
     decidingVote: '· the deciding vote',
-    process: 'process',
-    details: 'Details',
     selfApproval: 'Possible self-approval.',
-    selfApprovalHint: 'The program that answered is the one that asked, or was started by it.',
+    selfApprovalHint:
+      'The program that answered is the one that asked, or was started by it. The audit log names it.',
     newer: ['The agent asked again in ', '. It can’t tell the two answers apart.'],
     reason: 'Reason',
     editedArguments: 'Approved with edited arguments',

@@ -1947,14 +1947,6 @@ export interface Problem {
   humanInTheLoopStatus?: Status
 }
 
-/** Process identifies a program on the hub's machine. */
-export interface Process {
-  pid: number
-  exe?: string
-  /** nearest first, as "exe (pid)" */
-  ancestors?: string[]
-}
-
 /** PushKey is the hub's public key, with which browsers subscribe to Web Push. */
 export interface PushKey {
   /** P-256, uncompressed, base64url */
@@ -2187,8 +2179,6 @@ export interface Responder {
   name: string
   /** false if any program on the hub's machine could have sent the answer */
   verified: boolean
-  /** Process is the program that sent the answer, if the operating system reports it (Linux). */
-  process?: Process
   /**
    * Via is the proof of the name: session (signed-in browser), token, proxy, link (signed link sent only to
    * this person), telegram or slack (chat account that this person linked) or rule. It is empty if the name
@@ -2197,7 +2187,10 @@ export interface Responder {
   via?: 'session' | 'token' | 'proxy' | 'link' | 'telegram' | 'slack' | 'rule'
   /** Passkey is set if a passkey assertion verified this exact answer. */
   passkey?: boolean
-  /** possibleSelfApproval is set if the answering process is a descendant of the asking process. */
+  /**
+   * possibleSelfApproval is set if the answering process is a descendant of the asking process. The audit
+   * log names it.
+   */
   possibleSelfApproval?: boolean
 }
 
@@ -2648,7 +2641,6 @@ export interface SignedDecision {
   outcome: Outcome
   source: EndedBy
   respondedAt: Millis
-  /** without Process */
   respondedBy?: Responder
   votes?: Vote[]
   awaiting?: string[]
