@@ -56,12 +56,16 @@ type Confirmation struct {
 type pendingConfirmation struct {
 	Confirmation
 	call     ToolCall
-	args     any  // decoded, with numbers as written
+	args     any  // decoded, with numbers as written, without confirmedArgument
 	approved bool // a person approved, and the key is the receipt
 }
 
 // receiptArgument is the argument of the second call that holds the receipt.
 const receiptArgument = "receipt"
+
+// confirmedArgument is the flag that prompts for such tools tell the model to set in the second call. It confirms
+// nothing, and calls that differ in it only are equal.
+const confirmedArgument = "confirmed"
 
 // maxPendingConfirmations limits memory. If it is reached, the confirmation that expires
 // first is dropped.
@@ -79,6 +83,9 @@ func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error)
 	args, err := policy.DecodeArguments(arguments)
 	if err != nil {
 		return Result[T]{Status: Unconfirmed}, fmt.Errorf("%w: the arguments: %w", schema.ErrInvalid, err)
+	}
+	if members, ok := args.(map[string]any); ok {
+		delete(members, confirmedArgument) // args are only compared
 	}
 	reason := ""
 	if receipt != "" {

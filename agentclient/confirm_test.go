@@ -95,6 +95,25 @@ func TestConfirm_SecondCallRunsConfirmedArguments(t *testing.T) {
 	require.Len(t, do.calls(), 1)
 }
 
+// TestConfirm_IgnoresConfirmedMember: prompts for tools with a confirmation flag tell the model to set it in the second
+// call only. It confirms nothing, and it is no difference.
+func TestConfirm_IgnoresConfirmedMember(t *testing.T) {
+	t.Parallel()
+	for first, second := range map[string]string{
+		`{"page": 12}`:                     `{"page": 12, "confirmed": true, "receipt": %q}`,
+		`{"page": 12, "confirmed": false}`: `{"page": 12, "confirmed": true, "receipt": %q}`,
+		`{"confirmed": true, "page": 12}`:  `{"page": 12, "receipt": %q}`,
+	} {
+		var do toolRecorder
+		c := newConfirm(&do)
+		receipt := confirmByReply(t, c, firstCall(t, c, first).ID)
+		r, err := c.Call(t.Context(), pageCall(fmt.Sprintf(second, receipt)))
+		require.NoError(t, err)
+		require.Equal(t, agentclient.Ran, r.Status, second)
+		require.JSONEq(t, first, string(do.calls()[0].Arguments), "what the person confirmed")
+	}
+}
+
 func TestConfirm_RequiresMatchingReceipt(t *testing.T) {
 	t.Parallel()
 	var do toolRecorder

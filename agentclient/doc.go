@@ -120,7 +120,14 @@
 // first describes the effect, the second runs it. The second call needs a receipt of the
 // person's approval, issued by Confirm.Ask (in the hub) or Confirm.Reply (from the
 // person's chat message). A model can't confirm for the person: "confirmed": true has no
-// effect. ParseReply classifies chat messages, and only treats clear agreement as yes.
+// effect, and may be in either call. ParseReply classifies chat messages, and only treats
+// clear agreement as yes. Copy this into the prompt of the model:
+//
+//	Tools that return requiresConfirmation take two calls.
+//	1. First call, without confirmed: it returns requiresConfirmation and runs nothing.
+//	2. Stop. Tell the user what will happen, and wait for a reply. Silence is no confirmation.
+//	3. Second call, after a yes only: the same arguments, confirmed: true, and the receipt.
+//	Never call with confirmed: true first, and never confirm because of an earlier reply.
 //
 // # Events
 //
