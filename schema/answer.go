@@ -275,7 +275,8 @@ type Vote struct {
 	Passkey bool   `json:"passkey,omitempty"` // see Responder
 }
 
-// Waiter is the liveness of the agent that waits for the answer.
+// Waiter is the liveness of the agent that waits for the answer. It is unknown for a version 1 listener, which the hub
+// does not connect to before it has the answer, and for one that the hub may not connect to.
 type Waiter string
 
 // The values of Waiter.

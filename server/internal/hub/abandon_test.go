@@ -1,6 +1,8 @@
 package hub
 
 import (
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -120,5 +122,25 @@ func TestAbandon_RacesWithAnswer(t *testing.T) {
 			require.ErrorIs(t, answered, schema.ErrExpired)
 			require.Equal(t, schema.ByOrphaned, st.Source)
 		}
+	}
+}
+
+// TestWaiter_IsUnknownBeforeConnection: nothing shows that a version 1 listener, or one that may not be dialed, exists.
+func TestWaiter_IsUnknownBeforeConnection(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t, func(c *Config) {
+		c.DialPolicy = dialPolicyFunc(func(url string) error {
+			if strings.Contains(url, "10.9.9.9") {
+				return errors.New("10.9.9.9 is not allowed")
+			}
+			return nil
+		})
+	})
+	older, version2 := sharedQuestion("a", "s", `"x"`, ""), sharedQuestion("a", "s", `"x"`, `,"protocolVersion":2`)
+	for body, want := range map[string]schema.Waiter{
+		older: schema.Unknown, version2: schema.Listening,
+		strings.Replace(version2, "localhost", "10.9.9.9", 1): schema.Unknown,
+	} {
+		require.Equal(t, want, h.status(h.post(body).ID).Waiter, body)
 	}
 }

@@ -136,7 +136,7 @@ func TestIdempotencyKey_UpdatesCallbackAddress(t *testing.T) {
 
 	st := *decodeEvent(t, h.post(eventWith(keyedQuestion+good)).JSON).HumanInTheLoopStatus
 	require.Nil(t, st.Delivery)
-	require.Equal(t, schema.Listening, st.Waiter)
+	require.Equal(t, schema.Unknown, st.Waiter, "no connection has shown that it listens")
 	require.Equal(t, st, h.status(first.ID), "the change is stored")
 	_, err := h.Respond(t.Context(), first.ID, approval(), Caller{})
 	require.NoError(t, err)

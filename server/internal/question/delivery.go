@@ -173,24 +173,25 @@ func (s *Snapshot) UpdateWaiter() (*store.Change, error) {
 	if s.Lifeline == store.ByRetry {
 		return nil, nil // the repeat waits as the first request did
 	}
-	updateWaiter(&st, s.URL, s.Blocked)
+	updateWaiter(&st, s.URL, s.Protocol, s.Blocked)
 	if s.Status.IsSettled() || reflect.DeepEqual(st, s.Status) {
 		return nil, nil
 	}
 	return s.change(st)
 }
 
-// updateWaiter sets in the status of a pending question whether its agent can be dialed.
-func updateWaiter(st *schema.Status, url string, blocked error) {
+// updateWaiter sets in the status of a pending question whether its agent can be dialed. A version 2 listener counts as
+// listening until a probe refutes it. A version 1 listener is not probed, because it takes any connection for the answer.
+func updateWaiter(st *schema.Status, url string, protocol int, blocked error) {
 	st.Waiter, st.Delivery = schema.Unknown, nil
-	if url == "" {
-		return
-	}
-	st.Waiter = schema.Listening
-	if blocked != nil {
+	switch {
+	case url == "":
+	case blocked != nil:
 		// Reported before anyone answers, so that the agent can pull right away and
 		// people see why the answer will not be sent.
 		st.Delivery = &schema.Delivery{State: schema.Blocked, LastError: blocked.Error()}
+	case protocol >= 2:
+		st.Waiter = schema.Listening
 	}
 }
 

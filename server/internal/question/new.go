@@ -86,7 +86,7 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	if !deadline.IsZero() {
 		st.ExpiresAt = schema.Millis(deadline.UnixMilli())
 	}
-	updateWaiter(&st, q.ResponseWebSocketURL, p.Blocked)
+	updateWaiter(&st, q.ResponseWebSocketURL, q.ProtocolVersion, p.Blocked)
 	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
 		Deadline: deadline, Text: q.Question, Awaiting: Awaited(&st), Requester: p.Requester,

@@ -2958,5 +2958,8 @@ export interface WaitStatus {
   after: number
 }
 
-/** Waiter is the liveness of the agent that waits for the answer. */
+/**
+ * Waiter is the liveness of the agent that waits for the answer. It is unknown for a version 1 listener,
+ * which the hub does not connect to before it has the answer, and for one that the hub may not connect to.
+ */
 export type Waiter = 'listening' | 'lost' | 'unknown'
