@@ -88,7 +88,8 @@ type WaitStatus struct {
 //     error is ErrClosed.
 //   - One of package schema, usually schema.ErrInvalid, if the request is invalid or
 //     the hub rejected it.
-//   - ErrUnreachable and ErrMalformed, only if OnUnreachable is Fail.
+//   - ErrUnreachable and ErrMalformed, if OnUnreachable is Fail, as it is by default for
+//     all kinds but permissions.
 //   - ErrTimedOut, only if FailRun is set.
 //
 // A Decision that is returned with an error is never Approved.
@@ -150,11 +151,11 @@ func (c *Client) AskChoice(ctx context.Context, question string, labels ...strin
 // newAskRun builds and validates the event and registers its listener path. The path
 // accepts connections before any hub receives it.
 func (c *Client) newAskRun(r Request) (*askRun, error) {
-	fallback := cmp.Or(r.OnUnreachable, c.opts.OnUnreachable, Deny)
-	if err := fallback.validate(); err != nil {
+	q := r.question()
+	fallback, err := c.fallbackFor(r.OnUnreachable, q)
+	if err != nil {
 		return nil, err
 	}
-	q := r.question()
 	a := &askRun{
 		client: c, body: eventBody{accepts: r.Accepts.String()}, event: r.Event, timeout: q.TimeoutDuration(),
 		onWaiting: r.OnWaiting, onReattached: r.OnReattached, posted: make(chan postResult, 1),
@@ -172,12 +173,6 @@ func (c *Client) newAskRun(r Request) (*askRun, error) {
 	c.fillDefaults(&a.event)
 	if err := a.event.Validate(); err != nil {
 		return nil, err
-	}
-	if _, err := c.loadTrust(); err != nil {
-		return nil, err
-	}
-	if fallback == Allow && !c.TrustsAddress() {
-		fallback = Deny // a dead port that the environment names allows nothing
 	}
 	a.pending = newPendingAsk(&a.event, fallback)
 	a.pending.verify = a.verify

@@ -112,7 +112,7 @@ func (a *askRun) markAccepted(receipt eventReceipt) {
 // failPost resolves a question that no hub accepted.
 func (a *askRun) failPost(err error) {
 	if errors.Is(err, ErrUnreachable) {
-		a.pending.resolve(a.pending.fallback.effectiveFor(a.pending.question).unreachableDecision(a.pending.question.Type, err))
+		a.pending.resolve(a.pending.fallback.unreachableDecision(a.pending.question.Type, err))
 		return
 	}
 	d := Decision{Kind: a.pending.question.Type, Outcome: Rejected, Source: NotAsked}

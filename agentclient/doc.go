@@ -44,10 +44,12 @@
 //
 //   - If no one answers in time, Ask returns a Decision with Outcome schema.Timeout and a
 //     nil error. With Request.FailRun it also returns ErrTimedOut.
-//   - If no hub is reachable for two seconds, Ask returns a Decision that approves nothing,
-//     with Outcome Unreachable and a nil error. Set OnUnreachable to Fail to also get
-//     ErrUnreachable. Allow approves permissions in that case; use it only if a wrong
-//     approval does no harm.
+//   - If no hub is reachable for two seconds, nothing is approved and Outcome is
+//     Unreachable. For a permission the error is nil, and Decision.Reason has the
+//     cause; for the other kinds the error is ErrUnreachable, because there is no text
+//     or choice to return. OnUnreachable selects another outcome: Fail also returns the
+//     error for permissions. Allow approves them; use it only if a wrong approval does
+//     no harm.
 //   - If ctx ends, Ask withdraws the question, which disappears from the dashboard, and
 //     returns ctx.Err().
 //   - If the hub rejects the question, the error is one of package schema. For example,

@@ -50,7 +50,7 @@ func (c *Client) SetTransport(t http.RoundTripper) {
 // asked any more, the question is resolved, or ctx ends.
 func (c *Client) RunPull(ctx context.Context, asked *schema.Event) {
 	c.setup()
-	a := &askRun{client: c, event: *asked, pending: newPendingAsk(asked, Deny)}
+	a := &askRun{client: c, event: *asked, pending: newPendingAsk(asked, fallback{effect: Deny})}
 	a.receipt = eventReceipt{hub: c.hubs[0], ID: asked.ID, RequestSecret: asked.RequestSecret}
 	a.pull(ctx)
 }
@@ -58,7 +58,7 @@ func (c *Client) RunPull(ctx context.Context, asked *schema.Event) {
 // DecideFrame returns the decision about one frame, the result for its acknowledgment and
 // the error of Ask.
 func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, error) {
-	p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Fail)
+	p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, fallback{effect: Fail})
 	m, err := p.open(context.Background(), frame)
 	result := p.applyMessage(m, err)
 	return p.decision, result, p.err
@@ -86,7 +86,7 @@ func SealVerifier(t testing.TB, pinLine string) func(frame []byte) Decision {
 	c.trustOnce.Do(func() { c.trust = pins.New(pin) })
 	return func(frame []byte) Decision {
 		q := Request{Question: "Go?"}.question()
-		p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, Allow)
+		p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, fallback{effect: Allow})
 		p.verify = (&askRun{client: c, pending: p}).verify
 		m, err := p.open(context.Background(), frame)
 		p.applyMessage(m, err)

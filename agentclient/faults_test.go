@@ -33,7 +33,10 @@ func TestFallback(t *testing.T) {
 		"deny by default":        {"", schema.Permission, false, agentclient.Unreachable, nil, ""},
 		"deny":                   {agentclient.Deny, schema.Permission, false, agentclient.Unreachable, nil, ""},
 		"allow a permission":     {agentclient.Allow, schema.Permission, true, schema.Approve, nil, ""},
-		"allow gives no text":    {agentclient.Allow, schema.FreeText, false, agentclient.Unreachable, nil, ""},
+		"allow gives no text":    {agentclient.Allow, schema.FreeText, false, agentclient.Unreachable, agentclient.ErrUnreachable, ""},
+		"text fails by default":  {"", schema.FreeText, false, agentclient.Unreachable, agentclient.ErrUnreachable, ""},
+		"choice fails, too":      {"", schema.Choice, false, agentclient.Unreachable, agentclient.ErrUnreachable, ""},
+		"text denied on request": {agentclient.Deny, schema.FreeText, false, agentclient.Unreachable, nil, ""},
 		"fail":                   {agentclient.Fail, schema.Permission, false, agentclient.Unreachable, agentclient.ErrUnreachable, ""},
 		"allow as client option": {"client", schema.Permission, true, schema.Approve, nil, ""},
 		"deny high risk":         {agentclient.Allow, schema.Permission, false, agentclient.Unreachable, nil, schema.HighRisk},
@@ -44,6 +47,9 @@ func TestFallback(t *testing.T) {
 			t.Parallel()
 			o := agentclient.Options{Hubs: []string{clitest.ClosedHubURL(t), clitest.ClosedHubURL(t)}, UnreachableAfter: time.Millisecond}
 			r := agentclient.Request{Question: "Go?", Kind: test.kind, OnUnreachable: test.fallback, Risk: test.risk}
+			if test.kind == schema.Choice {
+				r.Choices = []string{"a", "b"}
+			}
 			if r.OnUnreachable == "client" {
 				o.OnUnreachable, r.OnUnreachable = agentclient.Allow, ""
 			}
@@ -54,9 +60,10 @@ func TestFallback(t *testing.T) {
 			require.Equal(t, agentclient.NoHub, d.Source)
 			require.False(t, d.Answered())
 			require.NotEmpty(t, d.Guidance)
+			require.Contains(t, d.Reason, "nothing listens at http://127.0.0.1:")
+			require.NotContains(t, d.Reason, "no server is listening")
 			if err != nil {
-				require.ErrorContains(t, err, "nothing listens at http://127.0.0.1:")
-				require.NotContains(t, err.Error(), "no server is listening")
+				require.ErrorContains(t, err, d.Reason)
 			}
 		})
 	}
@@ -71,6 +78,7 @@ func TestFallback_NeverAllowsQuorumQuestion(t *testing.T) {
 	d, err := newClient(t, o, agentclient.Timings{}).Ask(testContext(t), r)
 	require.NoError(t, err)
 	require.False(t, d.Approved())
+	require.Contains(t, d.Guidance, "requires people")
 }
 
 func TestSend_WithoutHubIsUnreachable(t *testing.T) {

@@ -14,7 +14,7 @@ type pendingAsk struct {
 	question *schema.HumanInTheLoop
 	key      string // the event's idempotency key
 	path     string // secret path on the listener; empty without one
-	fallback Fallback
+	fallback fallback
 	// verify returns the values of a message that the account's trusted hub signed for
 	// this question, or the whole message if no hub is trusted. nil accepts everything.
 	verify func(context.Context, message) (message, error)
@@ -31,7 +31,7 @@ type pendingAsk struct {
 	err      error
 }
 
-func newPendingAsk(event *schema.Event, f Fallback) *pendingAsk {
+func newPendingAsk(event *schema.Event, f fallback) *pendingAsk {
 	return &pendingAsk{
 		question: event.HumanInTheLoop, key: event.IdempotencyKey, fallback: f,
 		done: make(chan struct{}), delivered: make(chan struct{}), deadlineUpdates: make(chan deadlineUpdate, 1),

@@ -100,7 +100,11 @@ func TestReferenceServer_AnswersEveryKind(t *testing.T) {
 		<-known
 		r.click(t, n+1, test.answer)
 		end := r.waitForResult(t, got)
-		require.NoError(t, end.err)
+		if test.want.Outcome == agentclient.Malformed {
+			require.ErrorIs(t, end.err, agentclient.ErrMalformed, "the caller of a choice needs one")
+		} else {
+			require.NoError(t, end.err)
+		}
 		require.Equal(t, test.want.Outcome, end.Outcome, n)
 		require.Equal(t, test.want.Text, end.Text, n)
 		require.Equal(t, test.want.Choice, end.Choice, n)

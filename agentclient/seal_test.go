@@ -372,9 +372,15 @@ func TestFallback_AllowNeedsPinnedAddress(t *testing.T) {
 				OnUnreachable: agentclient.Allow, UnreachableAfter: time.Millisecond,
 			}, agentclient.Timings{})
 			d, err := c.AskPermission(testContext(t), "Go?")
-			require.NoError(t, err)
 			require.Equal(t, test.approved, d.Approved())
 			require.Equal(t, test.approved, c.TrustsAddress())
+			if test.approved {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, agentclient.ErrUnreachable)
+			require.ErrorContains(t, err, "OnUnreachable is allow, but none of these addresses has a pin. This account trusts hub "+otherHub.KeyID())
+			require.Contains(t, d.Guidance, "OnUnreachable is allow")
 		})
 	}
 }
