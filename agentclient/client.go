@@ -7,26 +7,28 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/agentclient/project"
+	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 )
 
 // DefaultHub is the address of a hub that runs with its default settings.
-const DefaultHub = transport.DefaultHub
+const DefaultHub = "http://127.0.0.1:4000"
 
 // Errors of the client itself. Package schema has the errors of a hub;
 // errors.Is matches both kinds.
 var (
 	// ErrUnreachable reports that no hub accepted the message, so no person has seen it.
-	ErrUnreachable = transport.ErrUnreachable
+	ErrUnreachable = errors.New("no hub can be reached")
 	// ErrMalformed reports that an answer arrived that does not fit the question.
 	ErrMalformed = errors.New("the answer does not fit the question")
 	// ErrTimedOut reports that a question with HumanInTheLoop.OnTimeout set to fail_run
@@ -93,7 +95,7 @@ type Client struct {
 	// hubsFromEnv is set if HOOKBACK_URL chose the addresses. An address from the
 	// environment pins nothing.
 	hubsFromEnv bool
-	credential  pins.Credential
+	credential  credential
 	setupErr    error
 	http        *http.Client
 	ctx         context.Context // canceled by Close
@@ -180,7 +182,7 @@ func (c *Client) setup() {
 		c.http = transport.NewClient()
 		address := strings.TrimSpace(c.opts.getenv("HOOKBACK_URL"))
 		c.hubsFromEnv = len(c.opts.Hubs) == 0 && address != ""
-		c.hubs, c.setupErr = transport.Addresses(c.opts.Hubs, address)
+		c.hubs, c.setupErr = parseHubs(c.opts.Hubs, address)
 		if c.setupErr == nil {
 			c.credential, c.setupErr = c.opts.credential()
 		}
@@ -200,7 +202,38 @@ func (c *Client) withClose(ctx context.Context) (context.Context, context.Cancel
 
 // ParseHubs parses a comma-separated list of hub addresses, the format of HOOKBACK_URL.
 // Addresses without a scheme get http://. An empty list returns DefaultHub.
-func ParseHubs(list string) ([]string, error) { return transport.Addresses(nil, list) }
+func ParseHubs(list string) ([]string, error) { return parseHubs(nil, list) }
+
+// parseHubs returns the hub addresses as scheme://host[/path] without a trailing slash, or
+// unix:///path. It takes addresses, else the comma-separated env, else DefaultHub.
+func parseHubs(addresses []string, env string) ([]string, error) {
+	if len(addresses) == 0 {
+		addresses = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
+	}
+	hubs := make([]string, 0, len(addresses))
+	for _, address := range addresses {
+		address = strings.TrimSpace(address)
+		if address == "" {
+			continue
+		}
+		if !strings.Contains(address, "://") {
+			address = "http://" + address
+		}
+		u, err := url.Parse(address)
+		if err == nil && u.Scheme == socket.Scheme && u.Host == "" && filepath.IsAbs(u.Path) {
+			hubs = append(hubs, address)
+			continue
+		}
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
+			return nil, fmt.Errorf("%w: %q is not a hub address; use an address such as %s", schema.ErrInvalid, address, DefaultHub)
+		}
+		hubs = append(hubs, strings.TrimRight(address, "/"))
+	}
+	if len(hubs) == 0 {
+		return nil, fmt.Errorf("%w: the list of hub addresses is empty; add one, such as %s", schema.ErrInvalid, DefaultHub)
+	}
+	return hubs, nil
+}
 
 func workingDirName() string {
 	dir, err := os.Getwd()
@@ -282,7 +315,7 @@ func (c *Client) Withdraw(ctx context.Context, asked *schema.Event, reason strin
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("withdraw question: %w", transport.CallerError(err))
+		return fmt.Errorf("withdraw question: %w", callerError(err))
 	}
 	return nil
 }

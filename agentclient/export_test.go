@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 )
@@ -65,7 +64,7 @@ func DecideFrame(q *schema.HumanInTheLoop, frame []byte) (Decision, string, erro
 }
 
 // HubAddresses parses the address list.
-var HubAddresses = transport.Addresses
+var HubAddresses = parseHubs
 
 // NewKey returns an idempotency key.
 var NewKey = transport.NewKey
@@ -76,14 +75,14 @@ var OneLine = oneLine
 // SealVerifier returns the decisions of a client that trusts the hub of a pin line.
 func SealVerifier(t testing.TB, pinLine string) func(frame []byte) Decision {
 	t.Helper()
-	pin, err := pins.Parse(strings.TrimSpace(pinLine))
+	pin, err := parsePin(strings.TrimSpace(pinLine))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := New(Options{Hubs: []string{"http://127.0.0.1:1"}})
 	c.setup()
 	c.timings.postTimeout = time.Millisecond
-	c.trustOnce.Do(func() { c.trust = pins.New(pin) })
+	c.trustOnce.Do(func() { c.trust = &Trust{pins: []Pin{pin}} })
 	return func(frame []byte) Decision {
 		q := Request{Question: "Go?"}.question()
 		p := newPendingAsk(&schema.Event{HumanInTheLoop: q}, fallback{effect: Allow})
@@ -96,8 +95,8 @@ func SealVerifier(t testing.TB, pinLine string) func(frame []byte) Decision {
 
 // LoadTrustFrom is LoadTrust with another file and owner in place of the administrator's.
 func LoadTrustFrom(o Options, systemFile string, owner int) (*Trust, error) {
-	return pins.LoadFrom(systemFile, owner, o.KnownHubs, o.pins())
+	return loadTrustFrom(o, systemFile, owner)
 }
 
 // OriginOf normalizes an address.
-var OriginOf = pins.OriginOf
+var OriginOf = originOf

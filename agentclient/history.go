@@ -88,5 +88,5 @@ func fetchJSON[T any](ctx context.Context, c *Client, path string, values url.Va
 			firstErr = err
 		}
 	}
-	return reply, transport.CallerError(firstErr)
+	return reply, callerError(firstErr)
 }

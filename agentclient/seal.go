@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/hookback/hookback/agentclient/internal/pins"
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/sign"
@@ -72,7 +71,7 @@ func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelo
 	if seal == nil || seal.PayloadType != schema.StatementPayload {
 		return nil, &sealError{"The hub at " + c.hubsInOrder()[0] + " did not sign this answer. " + c.remedy(trust), true}
 	}
-	err := pins.Verify(trust, seal)
+	err := trust.Verify(seal)
 	if errors.Is(err, schema.ErrUnsigned) && c.followRotations(ctx, trust, seal) {
 		err = nil
 	}
@@ -92,7 +91,7 @@ func (c *Client) openSeal(ctx context.Context, trust *Trust, seal *schema.Envelo
 
 // remedy states which hub the account trusts and how to change it.
 func (c *Client) remedy(trust *Trust) string {
-	return "This account trusts " + pins.Describe(trust) + ". Nothing was approved. If you replaced the hub, run: hookback trust " + c.hubsInOrder()[0]
+	return "This account trusts " + trust.describe() + ". Nothing was approved. If you replaced the hub, run: hookback trust " + c.hubsInOrder()[0]
 }
 
 // signerOf returns the key id of an envelope's first signature for a message.
@@ -114,7 +113,7 @@ func (c *Client) followRotations(ctx context.Context, trust *Trust, seal *schema
 	defer cancel()
 	return slices.ContainsFunc(c.hubsInOrder(), func(hub string) bool {
 		identity, err := c.fetchIdentity(ctx, hub, "")
-		return err == nil && pins.Follow(trust, identity.Rotations, func(key ed25519.PublicKey) bool {
+		return err == nil && trust.follow(identity.Rotations, func(key ed25519.PublicKey) bool {
 			return seal.Verify(schema.StatementPayload, key) == nil
 		})
 	})
@@ -173,7 +172,7 @@ func (c *Client) Identify(ctx context.Context, hub string) (Pin, error) {
 	if errors.Is(err, errNoIdentity) {
 		return Pin{}, fmt.Errorf("%w: the hub at %s has no key; it is older than this program", schema.ErrNoRoute, hub)
 	}
-	return pin, transport.CallerError(err)
+	return pin, callerError(err)
 }
 
 // identify returns the key that the hub proves to hold, and the rotations that led to it.
@@ -183,7 +182,7 @@ func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelo
 	if err != nil {
 		return Pin{}, nil, err
 	}
-	origin, err := pins.OriginOf(hub)
+	origin, err := originOf(hub)
 	if err != nil {
 		return Pin{}, nil, err
 	}
@@ -213,7 +212,7 @@ func (c *Client) CheckHub(ctx context.Context, hub string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timings.postTimeout)
 	defer cancel()
 	if err := c.firstContact(ctx, hub); err != nil {
-		return transport.CallerError(err)
+		return callerError(err)
 	}
 	switch {
 	case len(trust.Pins()) == 0:
@@ -228,9 +227,9 @@ func (c *Client) CheckHub(ctx context.Context, hub string) error {
 	case errors.Is(err, errNoIdentity):
 		return &sealError{"The hub at " + hub + " has no key. " + c.remedy(trust), true}
 	case err != nil:
-		return transport.CallerError(err)
+		return callerError(err)
 	case slices.ContainsFunc(trust.Pins(), isPinned) ||
-		pins.Follow(trust, rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
+		trust.follow(rotations, func(k ed25519.PublicKey) bool { return k.Equal(pin.Key) }):
 		return nil
 	default:
 		return &sealError{"The hub at " + hub + " has an unknown key (" + pin.KeyID() + "). " + c.remedy(trust), true}
@@ -255,7 +254,7 @@ func (c *Client) firstContact(ctx context.Context, hub string) error {
 	case err != nil:
 		return err
 	}
-	if pins.RememberFirst(trust, pin) && c.opts.OnFirstContact != nil {
+	if trust.rememberFirst(pin) && c.opts.OnFirstContact != nil {
 		c.opts.OnFirstContact(pin)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
@@ -59,18 +60,18 @@ func (c *Client) postEvent(retryCtx, attemptCtx context.Context, body eventBody)
 	for maybeStored, lastAttempt := false, false; ; {
 		receipt, err := c.postToHubs(attemptCtx, body)
 		if err == nil || attemptCtx.Err() != nil || transport.IsRejection(err) || lastAttempt {
-			return receipt, transport.CallerError(err)
+			return receipt, callerError(err)
 		}
 		if !transport.IsUnstored(err) {
 			maybeStored, absentSince = true, time.Now()
 		}
 		pause := backoff.Next()
 		if time.Since(absentSince)+pause > c.opts.UnreachableAfter {
-			return eventReceipt{}, transport.CallerError(err)
+			return eventReceipt{}, callerError(err)
 		}
 		if !transport.Sleep(retryCtx, pause) {
 			if !maybeStored {
-				return eventReceipt{}, transport.CallerError(err)
+				return eventReceipt{}, callerError(err)
 			}
 			lastAttempt = true // try once more for the receipt, without which the question can't be withdrawn
 		}
@@ -144,7 +145,33 @@ func (c *Client) sendRequest(ctx context.Context, r transport.Request) (transpor
 	var token string
 	var refused error
 	if !r.Anonymous {
-		token, refused = c.credential.ForHub(r.Hub, c.loadTrust)
+		token, refused = c.credential.forHub(r.Hub, c.loadTrust)
 	}
 	return transport.Do(ctx, c.http, r, token, refused)
 }
+
+// callerError converts err for the caller: to ErrUnreachable, unless it is a hub's
+// rejection.
+func callerError(err error) error {
+	if err == nil || transport.IsRejection(err) {
+		return err
+	}
+	return &unreachableError{err}
+}
+
+// unreachableError is an ErrUnreachable with its cause. Its text omits the prefixes
+// that only mark the kind of failure.
+type unreachableError struct{ err error }
+
+func (e *unreachableError) Error() string {
+	text := e.err.Error()
+	for _, mark := range []error{transport.ErrNotListening, transport.ErrNotHub, transport.ErrRetry} {
+		text = strings.TrimPrefix(text, mark.Error()+": ")
+	}
+	return ErrUnreachable.Error() + ": " + text
+}
+
+// Is matches ErrUnreachable. Unwrap exposes the cause, such as schema.ErrFull.
+func (e *unreachableError) Is(target error) bool { return target == ErrUnreachable }
+
+func (e *unreachableError) Unwrap() error { return e.err }

@@ -1,20 +1,15 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/socket"
-	"github.com/hookback/hookback/schema"
 )
 
 // NewClient returns a client that follows no redirects: a hub never redirects,
@@ -29,40 +24,6 @@ func NewClient() *http.Client {
 			IdleConnTimeout:     30 * time.Second,
 		}),
 	}
-}
-
-// DefaultHub is the address of a hub that runs with its default settings.
-const DefaultHub = "http://127.0.0.1:4000"
-
-// Addresses returns the hub addresses as scheme://host[/path] without a trailing slash, or
-// unix:///path. It takes addresses, else the comma-separated env, else DefaultHub.
-func Addresses(addresses []string, env string) ([]string, error) {
-	if len(addresses) == 0 {
-		addresses = strings.Split(cmp.Or(strings.TrimSpace(env), DefaultHub), ",")
-	}
-	hubs := make([]string, 0, len(addresses))
-	for _, address := range addresses {
-		address = strings.TrimSpace(address)
-		if address == "" {
-			continue
-		}
-		if !strings.Contains(address, "://") {
-			address = "http://" + address
-		}
-		u, err := url.Parse(address)
-		if err == nil && u.Scheme == socket.Scheme && u.Host == "" && filepath.IsAbs(u.Path) {
-			hubs = append(hubs, address)
-			continue
-		}
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("%w: %q is not a hub address; use an address such as %s", schema.ErrInvalid, address, DefaultHub)
-		}
-		hubs = append(hubs, strings.TrimRight(address, "/"))
-	}
-	if len(hubs) == 0 {
-		return nil, fmt.Errorf("%w: the list of hub addresses is empty; add one, such as %s", schema.ErrInvalid, DefaultHub)
-	}
-	return hubs, nil
 }
 
 // RandomToken returns n random bytes, encoded in URL-safe characters.

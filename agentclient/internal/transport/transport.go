@@ -21,9 +21,6 @@ import (
 	"github.com/hookback/hookback/schema/control"
 )
 
-// ErrUnreachable reports that no hub accepted the message, so no person has seen it.
-var ErrUnreachable = errors.New("no hub can be reached")
-
 // Kinds of failed requests. Any other error is a rejection by the hub.
 var (
 	ErrNotListening = errors.New("no server is listening") // the message is not stored
@@ -144,32 +141,6 @@ func problemError(res *http.Response, text []byte) error {
 	}
 	return p.Err()
 }
-
-// CallerError converts err for the caller: to ErrUnreachable, unless it is a hub's
-// rejection.
-func CallerError(err error) error {
-	if err == nil || IsRejection(err) {
-		return err
-	}
-	return &unreachableError{err}
-}
-
-// unreachableError is an ErrUnreachable with its cause. Its text omits the prefixes
-// that only mark the kind of failure.
-type unreachableError struct{ err error }
-
-func (e *unreachableError) Error() string {
-	text := e.err.Error()
-	for _, mark := range []error{ErrNotListening, ErrNotHub, ErrRetry} {
-		text = strings.TrimPrefix(text, mark.Error()+": ")
-	}
-	return ErrUnreachable.Error() + ": " + text
-}
-
-// Is matches ErrUnreachable. Unwrap exposes the cause, such as schema.ErrFull.
-func (e *unreachableError) Is(target error) bool { return target == ErrUnreachable }
-
-func (e *unreachableError) Unwrap() error { return e.err }
 
 // Backoff produces pauses that double each time.
 type Backoff struct{ pause time.Duration }

@@ -73,7 +73,7 @@ func (h *hookRun) checkGrant(c *hook.Call, g *control.Grant) error {
 	if g.Approval == nil {
 		return errors.New("the hub did not sign it")
 	}
-	if err := agentclient.VerifyEnvelope(trust, g.Approval); err != nil {
+	if err := trust.Verify(g.Approval); err != nil {
 		return err
 	}
 	return h.checkApproval(c, g.Approval.Payload)

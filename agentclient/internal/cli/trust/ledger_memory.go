@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 )
 
@@ -27,6 +28,20 @@ type knownEntry struct {
 type ledgerMemory struct {
 	file  string // "": nothing is stored
 	lines [][]string
+}
+
+// newLedgerMemory returns the memory next to a file of known hubs, by default the account's. An
+// account without a home directory has none.
+func newLedgerMemory(knownHubs string) ledgerMemory {
+	dir := filepath.Dir(knownHubs)
+	if knownHubs == "" {
+		home, err := account.Home()
+		if err != nil {
+			return ledgerMemory{}
+		}
+		dir = account.ConfigDir(home)
+	}
+	return ledgerMemory{file: filepath.Join(dir, "ledger_heads")}
 }
 
 // load reads the file; a missing one is empty.

@@ -116,7 +116,7 @@ func (v *ledgerVerifier) expectStored(o agentclient.Options) error {
 	if slices.ContainsFunc(pins, func(p agentclient.Pin) bool { return !p.Key.Equal(pins[0].Key) && p.Origin != pins[0].Origin }) {
 		return nil
 	}
-	memory := ledgerMemory{file: agentclient.MemoryFile(o, "ledger_heads")}
+	memory := newLedgerMemory(o.KnownHubs)
 	if err := memory.load(); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (v *ledgerVerifier) checkHub(ctx context.Context, f *cli.Flags, forget bool
 	if err != nil && !cli.HasNoKey(err) {
 		return err
 	}
-	memory := ledgerMemory{file: agentclient.MemoryFile(f.Options(), "ledger_heads")}
+	memory := newLedgerMemory(f.KnownHubs)
 	if err == nil {
 		if err := checkTrust(ctx, client, f, hub); err != nil {
 			return err

@@ -1,5 +1,4 @@
-// Package reply classifies a person's reply to a yes-or-no question.
-package reply
+package agentclient
 
 import (
 	"slices"
@@ -12,23 +11,23 @@ import (
 // Reply is the meaning of a person's chat message.
 type Reply string
 
-// Meanings of a message. Only Yes approves anything.
+// Meanings of a message. Only ReplyYes approves anything.
 const (
-	Unclear Reply = ""
-	Yes     Reply = "yes"
-	No      Reply = "no"
+	ReplyUnclear Reply = ""
+	ReplyYes     Reply = "yes"
+	ReplyNo      Reply = "no"
 )
 
-// Parse classifies a person's reply to a yes-or-no question, in about twenty
+// ParseReply classifies a person's reply to a yes-or-no question, in about twenty
 // languages. Pass the person's own words, never a model's summary of them.
 //
-// Yes requires a message that only agrees: "yes, but not the images", "yes?" and
-// "yes and no" are Unclear, as is every message that is not recognized, including
+// ReplyYes requires a message that only agrees: "yes, but not the images", "yes?" and
+// "yes and no" are ReplyUnclear, as is every message that is not recognized, including
 // an empty one. Ask again in that case. A refusal may continue with a reason after
 // punctuation.
-func Parse(text string) Reply {
+func ParseReply(text string) Reply {
 	if utf8.RuneCountInString(text) > 10_000 {
-		return Unclear
+		return ReplyUnclear
 	}
 	words := splitWords(text)
 	var yes, no, negated, other int
@@ -36,9 +35,9 @@ func Parse(text string) Reply {
 	for i := 0; i < len(words); {
 		reply, n := matchPhrase(words[i:])
 		switch {
-		case reply == Yes:
+		case reply == ReplyYes:
 			yes++
-		case reply == No:
+		case reply == ReplyNo:
 			no++
 			if i == 0 {
 				firstNo = n
@@ -54,13 +53,13 @@ func Parse(text string) Reply {
 	}
 	switch {
 	case strings.ContainsAny(text, "?？؟~") || yes > 0 && no > 0 || negated > 0 && no > 1:
-		return Unclear
+		return ReplyUnclear
 	case yes > 0 && other == 0:
-		return Yes
+		return ReplyYes
 	case no > 0 && (other == 0 || firstNo > 0 && words[firstNo-1].endsClause):
-		return No
+		return ReplyNo
 	default:
-		return Unclear
+		return ReplyUnclear
 	}
 }
 
@@ -116,7 +115,7 @@ func matchPhrase(words []word) (reply Reply, n int) {
 			return reply, n
 		}
 	}
-	return Unclear, 0
+	return ReplyUnclear, 0
 }
 
 const longestPhrase = 4
@@ -130,7 +129,7 @@ var negations = []string{"don't", "dont", "not", "never"}
 var phrases = sync.OnceValue(func() map[string]Reply { return phraseTable(phraseLists) })
 
 var phraseLists = map[Reply]string{
-	Yes: `
+	ReplyYes: `
 		y, yes, yeah, yep, yup, yea, ok, okay, sure, sure thing, proceed, please proceed, go ahead, go for it, confirm, confirmed, i confirm, do it,
 		please do, please do it, do that, ship it, run it, continue, approve, approved, i approve, allow, allowed, allow it, accept, accepted, agreed, i agree,
 		affirmative, absolutely, definitely, certainly, of course, correct, sounds good, looks good, lgtm, yes you may, you may, make it so,
@@ -144,7 +143,7 @@ var phraseLists = map[Reply]string{
 		evet, tamam, olur, onaylıyorum, نعم, موافق, כן, אישור, हाँ, हां, ठीक है, có, đồng ý, setuju,
 		はい, うん, いいよ, お願いします, 了解, 承認, 是, 是的, 好, 好的, 可以, 行, 同意, 确认, 確認, 没问题, 네, 예, 응, 좋아요, 확인, 승인,
 		👍, 👌, ✅, ✔, ☑, 🆗`,
-	No: `
+	ReplyNo: `
 		n, no, nope, nah, cancel, cancel it, cancel that, stop, stop it, abort, don't, dont, do not, don't do it, do not do it, don't do that, do not do that,
 		do not proceed, don't proceed, don't continue, do not continue, don't run it, do not run it, please don't, please do not, never, nevermind, never mind, not, not now,
 		not yet, no way, no thanks, no thank you, absolutely not, certainly not, definitely not, of course not, not ok, not okay, i disagree,
@@ -156,7 +155,7 @@ var phraseLists = map[Reply]string{
 		niet, nei, nej, ei, älä, нет, не надо, не, отмена, стоп, ні, nie, nem, nu, ανακύρωση, όχι, hayır, iptal, لا, إلغاء, לא, नहीं, không, tidak, jangan, batal,
 		いいえ, いや, だめ, やめて, 中止, 不, 不是, 不要, 不行, 不可以, 不同意, 否, 取消, 停止, 아니요, 아니, 아뇨, 취소, 안돼요, 안돼,
 		👎, ❌, ✖, ⛔, 🚫, 🛑, ✋`,
-	Unclear: `
+	ReplyUnclear: `
 		please, thanks, thank you, thx, pls, bitte, danke, merci, s'il te plaît, s'il vous plaît, por favor, gracias, grazie, per favore, obrigado, obrigada,
 		alsjeblieft, bedankt, tack, takk, спасибо, пожалуйста, ありがとう, 谢谢, 請, 请, 감사합니다, teşekkürler, शुक्रिया, 🙏`,
 }

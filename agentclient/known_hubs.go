@@ -1,4 +1,4 @@
-package pins
+package agentclient
 
 import (
 	"bytes"
@@ -47,9 +47,9 @@ const (
 	pinLockTTL    = 10 * time.Second // age of a lock whose process was killed
 )
 
-// OriginOf returns scheme://host:port of a hub's address, in lower case and without the
+// originOf returns scheme://host:port of a hub's address, in lower case and without the
 // default port of the scheme.
-func OriginOf(hub string) (string, error) {
+func originOf(hub string) (string, error) {
 	u, err := url.Parse(hub)
 	if err != nil || u.Hostname() == "" && u.Scheme != "unix" {
 		return "", fmt.Errorf("%w: %q is not a hub address", schema.ErrInvalid, hub)
@@ -90,7 +90,7 @@ func readPins(file string, allowed fs.FileMode, owners ...int) (pins []Pin, comm
 			comments = append(comments, line)
 			continue
 		}
-		pin, err := Parse(line)
+		pin, err := parsePin(line)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s:%d: %w", file, number, err)
 		}
@@ -99,13 +99,13 @@ func readPins(file string, allowed fs.FileMode, owners ...int) (pins []Pin, comm
 	return pins, comments, nil
 }
 
-// Parse parses a line "ORIGIN ed25519 BASE64".
-func Parse(line string) (Pin, error) {
+// parsePin parses a line "ORIGIN ed25519 BASE64".
+func parsePin(line string) (Pin, error) {
 	fields := strings.Fields(line)
 	if len(fields) != 3 || fields[1] != pinAlgorithm {
 		return Pin{}, errors.New("a line must have the form ORIGIN ed25519 BASE64")
 	}
-	origin, err := OriginOf(fields[0])
+	origin, err := originOf(fields[0])
 	if err != nil {
 		return Pin{}, err
 	}
