@@ -63,11 +63,15 @@ type Options struct {
 	// setups. Default: ~/.config/hookback/known_hubs, where the home directory is that
 	// of the account database, whatever HOME is.
 	KnownHubs string
+	// RememberHubs writes the key of the first hub, and keys that follow a trusted one, to
+	// the file of known hubs, as the hookback commands do. Without it they last as long
+	// as the client: a library does not change its user's account.
+	RememberHubs bool
 	// Unsigned accepts answers without a signature although a hub is pinned, for a
 	// version 1 server beside it. The client then pins nothing.
 	Unsigned bool
-	// OnFirstContact, if set, is called when the client has pinned the first hub. It
-	// must not block.
+	// OnFirstContact, if set, is called when the client has pinned the first hub, see
+	// RememberHubs. It must not block.
 	OnFirstContact func(Pin)
 	// Env returns the variables HOOKBACK_URL, HOOKBACK_TOKEN and HOOKBACK_SESSION.
 	// Default: os.Getenv.

@@ -84,9 +84,12 @@
 // value of the Decision comes from the signed statement. Anything else has the outcome Malformed
 // and a Reason, and no OnUnreachable setting approves it. Decision.Signed reports the check.
 //
-// Without a pin, the first question to an address from Options.Hubs or to the default pins
-// the hub's key. An address from HOOKBACK_URL pins nothing: the answer then counts unsigned.
-// Options.HubKeys sets the keys in code. Options.Unsigned accepts a version 1 server.
+// Without a pin, the first question to an address from Options.Hubs or to the default
+// pins the hub's key for as long as the client lives. The library reads the account's
+// pins and never writes them: the hookback commands do, for example hookback trust URL,
+// and programs with Options.RememberHubs. An address from HOOKBACK_URL pins nothing: the
+// answer then counts unsigned. Options.HubKeys sets the keys in code. Options.Unsigned
+// accepts a version 1 server.
 //
 // # Guarded tools
 //

@@ -283,7 +283,7 @@ func TestRealHub_SignsForPinnedClient(t *testing.T) {
 	file := knownHubs(t)
 	long := agentclient.Timings{WithdrawTimeout: 30 * time.Second, Grace: 30 * time.Second}
 	for name, timings := range map[string]agentclient.Timings{"push": long, "pull": {WithdrawTimeout: long.WithdrawTimeout, Grace: long.Grace, PullDelay: time.Nanosecond}} {
-		r.client = newClient(t, agentclient.Options{Hubs: []string{r.server.URL()}, KnownHubs: file}, timings)
+		r.client = newClient(t, agentclient.Options{Hubs: []string{r.server.URL()}, KnownHubs: file, RememberHubs: true}, timings)
 		id, got := r.postQuestion(r.ctx, agentclient.Request{Question: "Go?", ToolCall: &schema.ToolCall{Name: "Bash", Arguments: raw(`{"command":"ls"}`), Editable: true}})
 		require.NoError(t, r.respond(id, schema.Response{Permission: ptr(true), Reason: "fine", ModifiedArguments: raw(`{"command":"ls -l"}`)}))
 		d := r.waitForResult(t, got)

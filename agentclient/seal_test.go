@@ -279,7 +279,7 @@ func TestSeal_FollowsRotations(t *testing.T) {
 	for _, steps := range []int{1, sign.MaxRotations} {
 		t.Run(fmt.Sprint(steps), func(t *testing.T) {
 			t.Parallel()
-			c := &fixtureConfig{}
+			c := &fixtureConfig{opts: agentclient.Options{RememberHubs: true}}
 			b := setupSigned(t, c)
 			b.hub.Stop()
 			for range steps {
@@ -403,7 +403,7 @@ func TestFirstContact(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "new", "known_hubs")
 			var contacts []agentclient.Pin
-			c := &fixtureConfig{opts: agentclient.Options{KnownHubs: file, OnFirstContact: func(p agentclient.Pin) { contacts = append(contacts, p) }}}
+			c := &fixtureConfig{opts: agentclient.Options{KnownHubs: file, RememberHubs: true, OnFirstContact: func(p agentclient.Pin) { contacts = append(contacts, p) }}}
 			if test.key {
 				c.hub.Key = fakehub.NewKey()
 			}
@@ -433,6 +433,23 @@ func TestFirstContact(t *testing.T) {
 			require.Equal(t, b.hub.PinLine(), readFile(t, file))
 		})
 	}
+}
+
+// A library does not write to the account. It pins the first hub for as long as it runs.
+func TestFirstContact_WritesNothingByDefault(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "known_hubs")
+	first := setup(t, &fixtureConfig{hub: fakehub.Hub{Key: fakehub.NewKey()}, opts: agentclient.Options{KnownHubs: file}})
+	require.True(t, first.answered(t, agentclient.Request{Question: "Go?"}, approval(), false).Signed)
+	trust, err := first.client.Trust()
+	require.NoError(t, err)
+	require.Len(t, trust.Pins(), 1)
+	require.Equal(t, first.hub.KeyID(), trust.Pins()[0].KeyID())
+	first.hub.Stop()
+	first.hub.Rotate()
+	require.NoError(t, first.hub.Start())
+	require.True(t, first.answered(t, agentclient.Request{Question: "Go?"}, approval(), false).Signed, "the new key follows the pinned one")
+	require.NoFileExists(t, file)
 }
 
 // A hub that serves a key which it does not hold gets no question.

@@ -30,6 +30,7 @@ var systemPins = filepath.Join(account.SystemDir, "hub.pub")
 type Trust struct {
 	file   string // source of the pins; empty for HubKeys
 	system bool   // file belongs to the administrator and is never written
+	writes bool   // Options.RememberHubs
 
 	mu   sync.Mutex
 	pins []Pin
@@ -53,7 +54,7 @@ func loadTrustFrom(o Options, systemFile string, administrator int) (*Trust, err
 		pins, err := o.pins()
 		return &Trust{pins: pins}, err
 	}
-	t := &Trust{file: pinFile(o.KnownHubs)}
+	t := &Trust{file: pinFile(o.KnownHubs), writes: o.RememberHubs}
 	if t.file == "" {
 		return t, nil
 	}
@@ -124,35 +125,38 @@ func (t *Trust) Remember(pin Pin) error {
 }
 
 // rememberFirst pins the key of the first hub, and reports whether it did: if another
-// program was faster, its pin stays alone. If the file can't be written, the pin lasts as
-// long as the client.
+// program was faster, its pin stays alone.
 func (t *Trust) rememberFirst(pin Pin) (added bool) {
-	addFirst := func(pins []Pin) []Pin {
+	t.learn(func(pins []Pin) []Pin {
 		if added = len(pins) == 0; added {
 			pins = append(pins, pin)
 		}
 		return pins
-	}
-	if t.update(addFirst) != nil {
-		t.updateMemory(addFirst)
-	}
+	})
 	return added
 }
 
-// rotate replaces a key by its successor. The pins of the administrator and of code
-// change in memory only.
+// rotate replaces a key by its successor.
 func (t *Trust) rotate(from, to ed25519.PublicKey) {
-	replace := func(pins []Pin) []Pin {
+	t.learn(func(pins []Pin) []Pin {
 		for i := range pins {
 			if pins[i].Key.Equal(from) {
 				pins[i].Key = to
 			}
 		}
 		return pins
+	})
+}
+
+// learn changes the pins, and the file with Options.RememberHubs. If the file can't be
+// written, the change lasts as long as the client.
+func (t *Trust) learn(change func([]Pin) []Pin) {
+	if t.writes && t.update(change) == nil {
+		return
 	}
-	if t.update(replace) != nil {
-		t.updateMemory(replace)
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pins = change(t.pins)
 }
 
 // Verify returns an error unless a pinned key signed the statement in seal.
@@ -183,12 +187,7 @@ func (t *Trust) follow(rotations []schema.Envelope, wanted func(ed25519.PublicKe
 	return false
 }
 
-func (t *Trust) updateMemory(change func([]Pin) []Pin) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.pins = change(t.pins)
-}
-
+// update rewrites the file.
 func (t *Trust) update(change func([]Pin) []Pin) error {
 	switch {
 	case t.system:

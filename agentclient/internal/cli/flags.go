@@ -141,7 +141,9 @@ func (f *Flags) printUsage(w io.Writer) {
 
 // Options returns the options of a client for the selected hubs.
 func (f *Flags) Options() agentclient.Options {
-	o := agentclient.Options{SourceApp: f.App, SessionID: f.Session, KnownHubs: f.KnownHubs, Unsigned: f.Unsigned, Env: f.Env}
+	o := agentclient.Options{
+		SourceApp: f.App, SessionID: f.Session, KnownHubs: f.KnownHubs, RememberHubs: true, Unsigned: f.Unsigned, Env: f.Env,
+	}
 	if f.Hub != "" {
 		o.Hubs = strings.Split(f.Hub, ",")
 	}
