@@ -121,7 +121,7 @@ func TestApprovals_GuardSubagentTools(t *testing.T) {
 	var refund toolRecorder
 	gate := agentclient.Approvals{Enabled: true, ToolNames: []string{refundCall.Name}}
 	worker := agentclient.Guard(b.client, gate, refund.run, func(_ agentclient.ToolCall, r *agentclient.Request) {
-		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{AgentPath: []string{"supervisor", "refund worker"}}
+		r.AgentPath = []string{"supervisor", "refund worker"}
 	})
 	supervisor := agentclient.Guard(b.client, gate,
 		func(ctx context.Context, _ agentclient.ToolCall) (agentclient.QueueResult[string], error) {

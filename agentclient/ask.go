@@ -37,14 +37,26 @@ type Request struct {
 	ToolCall *schema.ToolCall // the call that runs after an approval
 	Risk     schema.Risk
 	Context  *schema.Context
+	// AgentPath names the agents from the root agent to the one that asks.
+	AgentPath []string
+
+	// RequiredApprovals is the quorum: the number of people who must agree. Default: 1.
+	RequiredApprovals int
+	// Recipients are the people who may answer. Default: everyone who may answer the
+	// hub's questions.
+	Recipients *schema.Recipients
+	// RemindEvery is the pause before each reminder, and MaxReminders their number.
+	// Default: no reminders; for a question without a timeout the hub's settings apply.
+	RemindEvery  time.Duration
+	MaxReminders int
 
 	// OnUnreachable overrides Options.OnUnreachable.
 	OnUnreachable Fallback
 
 	// Event is the event that carries the question. Ask fills fields that it leaves
 	// empty, HookEventType with "DecisionPoint". Its HumanInTheLoop may hold less
-	// common parts of a question, such as RequiredApprovals and Recipients; fields
-	// set in the Request override it. With an IdempotencyKey and the same Secret a
+	// common parts of a question, such as EscalateTo and Suggestions; fields set in the
+	// Request override it. With an IdempotencyKey and the same Secret a
 	// restarted agent resumes its earlier question and gets its answer.
 	Event schema.Event
 	// Secret proves to the hub that this agent asked the question, which is needed to
@@ -204,6 +216,13 @@ func (r Request) question() *schema.HumanInTheLoop {
 	q.Risk = cmp.Or(r.Risk, q.Risk)
 	q.ToolCall = cmp.Or(r.ToolCall, q.ToolCall)
 	q.Context = cmp.Or(r.Context, q.Context)
+	q.RequiredApprovals = cmp.Or(r.RequiredApprovals, q.RequiredApprovals)
+	q.Recipients = cmp.Or(r.Recipients, q.Recipients)
+	q.ReminderIntervalSeconds = cmp.Or(r.RemindEvery.Seconds(), q.ReminderIntervalSeconds)
+	q.ReminderMaxCount = cmp.Or(r.MaxReminders, q.ReminderMaxCount)
+	if r.AgentPath != nil {
+		q.AgentPath = r.AgentPath
+	}
 	if r.Choices != nil {
 		q.Choices = r.Choices
 	}

@@ -160,6 +160,27 @@ func TestAsk_TakesDefaultsFromEvent(t *testing.T) {
 	require.Equal(t, "b", b.waitForResult(t, got).Choice)
 }
 
+// The parts of a question that teams use have fields. The protocol's question has the rest.
+func TestAsk_SendsFieldsForPeople(t *testing.T) {
+	t.Parallel()
+	b := setup(t, &fixtureConfig{})
+	admins := &schema.Recipients{Mode: "selected_members", Members: []string{"ada", "bo", "cy"}}
+	ctx, cancel := context.WithCancel(b.ctx)
+	got := b.ask(ctx, agentclient.Request{
+		Question: "Go?", RequiredApprovals: 2, Recipients: admins, RemindEvery: time.Minute, MaxReminders: 3, AgentPath: []string{"root", "leaf"},
+		Event: schema.Event{HumanInTheLoop: &schema.HumanInTheLoop{RequiredApprovals: 5, EscalateAfterSeconds: 90, EscalateTo: admins}},
+	})
+	h := b.waitForQuestion(t, 1).HumanInTheLoop
+	cancel()
+	b.waitForResult(t, got)
+	require.Equal(t, 2, h.RequiredApprovals, "the Request's field takes precedence")
+	require.Equal(t, admins.Members, h.Recipients.Members)
+	require.InDelta(t, 60, h.ReminderIntervalSeconds, 0)
+	require.Equal(t, 3, h.ReminderMaxCount)
+	require.Equal(t, []string{"root", "leaf"}, h.AgentPath)
+	require.InDelta(t, 90, h.EscalateAfterSeconds, 0)
+}
+
 func TestAsk_ChoiceNamedApproveIsNoApproval(t *testing.T) {
 	t.Parallel()
 	b := setup(t, &fixtureConfig{})

@@ -73,8 +73,7 @@ func TestFallback(t *testing.T) {
 func TestFallback_NeverAllowsQuorumQuestion(t *testing.T) {
 	t.Parallel()
 	o := agentclient.Options{Hubs: []string{clitest.ClosedHubURL(t)}, UnreachableAfter: time.Millisecond, OnUnreachable: agentclient.Allow}
-	r := agentclient.Request{Question: "Go?", Kind: schema.Permission}
-	r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: 2}
+	r := agentclient.Request{Question: "Go?", Kind: schema.Permission, RequiredApprovals: 2}
 	d, err := newClient(t, o, agentclient.Timings{}).Ask(testContext(t), r)
 	require.NoError(t, err)
 	require.False(t, d.Approved())

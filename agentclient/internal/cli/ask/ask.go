@@ -98,9 +98,7 @@ func (a *askFlags) buildRequest() (agentclient.Request, error) {
 	if a.why != "" || a.commit != "" {
 		r.Context = &schema.Context{Why: a.why, Commit: strings.ToLower(a.commit)}
 	}
-	if a.approvals != 0 || a.to != "" {
-		r.Event.HumanInTheLoop = &schema.HumanInTheLoop{RequiredApprovals: a.approvals, Recipients: parseRecipients(a.to)}
-	}
+	r.RequiredApprovals, r.Recipients = a.approvals, parseRecipients(a.to)
 	r.Question = a.Positional[0]
 	return r, nil
 }
