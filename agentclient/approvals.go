@@ -46,13 +46,13 @@ func (b rolePolicy) Evaluate(call ToolCall) policy.Result {
 }
 
 // Approvals holds the settings of an approval gate in the format of a configuration
-// file. It is off unless Enabled is set. As a Policy it asks about ToolNames, or
+// file, JSON or YAML. It is off unless Enabled is set. As a Policy it asks about ToolNames, or
 // applies its Policy field.
 type Approvals struct {
-	Enabled   bool          `json:"enabled"`
-	TimeoutMS int64         `json:"timeout-ms,omitempty"` // time to answer; 0: 300,000
-	ToolNames []string      `json:"tool-names,omitempty"` // exact names
-	Policy    policy.Policy `json:"-"`                    // replaces ToolNames
+	Enabled   bool          `json:"enabled" yaml:"enabled"`
+	TimeoutMS int64         `json:"timeout-ms,omitempty" yaml:"timeout-ms,omitempty"` // time to answer; 0: 300,000
+	ToolNames []string      `json:"tool-names,omitempty" yaml:"tool-names,omitempty"` // exact names
+	Policy    policy.Policy `json:"-" yaml:"-"`                                       // replaces ToolNames
 }
 
 // Evaluate implements Policy.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/policy"
@@ -98,6 +99,9 @@ func TestApprovals_AreOffByDefault(t *testing.T) {
 	var off, on agentclient.Approvals
 	require.NoError(t, json.Unmarshal([]byte(`{"tool-names":["delete_order"]}`), &off))
 	require.NoError(t, json.Unmarshal([]byte(`{"enabled":true,"timeout-ms":60000,"tool-names":["delete_order"]}`), &on))
+	var fromYAML agentclient.Approvals
+	require.NoError(t, yaml.Unmarshal([]byte("enabled: true\ntimeout-ms: 60000\ntool-names: [delete_order]\n"), &fromYAML))
+	require.Equal(t, on, fromYAML)
 	require.Empty(t, off.Evaluate(toolCall("delete_order", `{}`)).Effect, "the default is off")
 	require.Equal(t, policy.Ask, on.Evaluate(toolCall("delete_order", `{}`)).Effect)
 	require.Empty(t, on.Evaluate(toolCall("read_order", `{}`)).Effect)

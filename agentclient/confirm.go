@@ -1,6 +1,8 @@
 package agentclient
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
@@ -44,11 +47,23 @@ type Confirm[T any] struct {
 // Confirmation describes a call that a person must confirm.
 type Confirmation struct {
 	ID        string          `json:"id"`
-	Summary   string          `json:"what"`
+	Summary   string          `json:"summary"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Facts     map[string]any  `json:"facts,omitempty"`
 	Expires   time.Time       `json:"expires"`
+}
+
+// UnmarshalJSON also reads the summary of earlier versions, which is named what.
+func (c *Confirmation) UnmarshalJSON(b []byte) error {
+	type plain Confirmation
+	members := struct {
+		*plain
+		What string `json:"what"`
+	}{plain: (*plain)(c)}
+	err := json.Unmarshal(b, &members)
+	c.Summary = cmp.Or(c.Summary, members.What)
+	return err
 }
 
 // pendingConfirmation is a call that waits for a person's approval, and then for the
@@ -56,16 +71,12 @@ type Confirmation struct {
 type pendingConfirmation struct {
 	Confirmation
 	call     ToolCall
-	args     any  // decoded, with numbers as written, without confirmedArgument
+	args     any  // decoded for comparisons
 	approved bool // a person approved, and the key is the receipt
 }
 
 // receiptArgument is the argument of the second call that holds the receipt.
 const receiptArgument = "receipt"
-
-// confirmedArgument is the flag that prompts for such tools tell the model to set in the second call. It confirms
-// nothing, and calls that differ in it only are equal.
-const confirmedArgument = "confirmed"
 
 // maxPendingConfirmations limits memory. If it is reached, the confirmation that expires
 // first is dropped.
@@ -75,18 +86,11 @@ const maxPendingConfirmations = 1000
 // argument, which is removed before the tool runs. A call with a receipt that is unknown,
 // used, expired or issued for other arguments is treated as a first call.
 func (c *Confirm[T]) Call(ctx context.Context, call ToolCall) (Result[T], error) {
-	arguments, receipt, err := extractReceipt(call.Arguments)
+	arguments, args, receipt, err := readConfirmed(call.Arguments)
 	if err != nil {
 		return Result[T]{Status: Unconfirmed}, err
 	}
 	call.Arguments = arguments
-	args, err := policy.DecodeArguments(arguments)
-	if err != nil {
-		return Result[T]{Status: Unconfirmed}, fmt.Errorf("%w: the arguments: %w", schema.ErrInvalid, err)
-	}
-	if members, ok := args.(map[string]any); ok {
-		delete(members, confirmedArgument) // args are only compared
-	}
 	reason := ""
 	if receipt != "" {
 		if confirmed, ok := c.redeem(receipt, call, args); ok {
@@ -250,24 +254,51 @@ func (c *Confirm[T]) redeem(receipt string, call ToolCall, args any) (ToolCall, 
 	return entry.call, true
 }
 
-// extractReceipt returns a copy of the arguments without the receipt, and the receipt.
-func extractReceipt(arguments json.RawMessage) (rest json.RawMessage, receipt string, err error) {
-	arguments = policy.ArgumentsOrEmpty(arguments)
-	if err := policy.CheckArguments(arguments); err != nil {
-		return nil, "", fmt.Errorf("%w: %w", schema.ErrInvalid, err)
+// readConfirmed returns a copy of the arguments without the receipt, their members for
+// comparisons, with numbers as written, and the receipt. A model may add confirmed to the
+// second call, as some prompts ask it to; the receipt decides.
+func readConfirmed(arguments json.RawMessage) (rest json.RawMessage, args map[string]any, receipt string, err error) {
+	arguments = argumentsOrEmpty(arguments)
+	if err := checkArguments(arguments); err != nil {
+		return nil, nil, "", fmt.Errorf("%w: %w", schema.ErrInvalid, err)
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(arguments, &members); err != nil {
-		return nil, "", fmt.Errorf("%w: the arguments: %w", schema.ErrInvalid, err)
+	decoder := json.NewDecoder(bytes.NewReader(arguments))
+	decoder.UseNumber()
+	if err := errors.Join(json.Unmarshal(arguments, &members), decoder.Decode(&args)); err != nil {
+		return nil, nil, "", fmt.Errorf("%w: %w", schema.ErrInvalid, err)
 	}
 	value, found := members[receiptArgument]
+	delete(args, receiptArgument)
+	delete(args, "confirmed")
 	if !found {
-		return slices.Clone(arguments), "", nil
+		return slices.Clone(arguments), args, "", nil
 	}
 	if json.Unmarshal(value, &receipt) != nil || receipt == "" {
 		receipt = "none" // present but invalid; it matches no receipt
 	}
 	delete(members, receiptArgument)
 	rest, err = json.Marshal(members)
-	return rest, receipt, err
+	return rest, args, receipt, err
+}
+
+// argumentsOrEmpty returns the arguments of a call, or an empty object if there are none.
+func argumentsOrEmpty(arguments json.RawMessage) json.RawMessage {
+	if text := bytes.TrimSpace(arguments); len(text) == 0 || string(text) == "null" {
+		return json.RawMessage("{}")
+	}
+	return arguments
+}
+
+// checkArguments returns an error unless the arguments of a call are a JSON object that every
+// program reads alike: without names that are equal or differ only in case.
+func checkArguments(arguments []byte) error {
+	switch node, err := call.ParseValue(arguments, 100); {
+	case err != nil || node.Kind() != call.ObjectKind:
+		return errors.New("the arguments must be a JSON object")
+	case node.HasAmbiguousNames():
+		return errors.New("the arguments have a duplicate name, or names that differ only in case")
+	default:
+		return nil
+	}
 }

@@ -122,17 +122,16 @@
 // # Confirmation in a chat
 //
 // If your agent chats with a person anyway, use Confirm. Its tool takes two calls: the
-// first describes the effect, the second runs it. The second call needs a receipt of the
-// person's approval, issued by Confirm.Ask (in the hub) or Confirm.Reply (from the
-// person's chat message). A model can't confirm for the person: "confirmed": true has no
-// effect, and may be in either call. ParseReply classifies chat messages, and only treats
-// clear agreement as yes. Copy this into the prompt of the model:
+// first describes the effect, the second runs it. The second call needs a receipt of
+// the person's approval, issued by Confirm.Ask (in the hub) or Confirm.Reply (from the
+// person's chat message). A model can't confirm for the person: "confirmed": true has
+// no effect. ParseReply classifies chat messages, and only treats clear agreement as
+// yes. The text for the model's prompt:
 //
-//	Tools that return requiresConfirmation take two calls.
-//	1. First call, without confirmed: it returns requiresConfirmation and runs nothing.
-//	2. Stop. Tell the user what will happen, and wait for a reply. Silence is no confirmation.
-//	3. Second call, after a yes only: the same arguments, confirmed: true, and the receipt.
-//	Never call with confirmed: true first, and never confirm because of an earlier reply.
+//	deletePage needs a person's confirmation. First call it without a receipt. Nothing is
+//	deleted: you get a summary of the effect. Show the user the summary and wait for their
+//	answer. If the program then gives you a receipt, call deletePage again with the same
+//	arguments and the receipt. Never answer for the user.
 //
 // # Events
 //

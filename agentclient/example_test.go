@@ -217,12 +217,12 @@ func ExampleConfirm() {
 
 func ExampleParseReply() {
 	for _, words := range []string{"Yes, go ahead!", "yes, but not the images", "No, wrong branch.", "👍", "hm"} {
-		fmt.Printf("%q\n", agentclient.ParseReply(words))
+		fmt.Println(agentclient.ParseReply(words))
 	}
 	// Output:
-	// "yes"
-	// ""
-	// "no"
-	// "yes"
-	// ""
+	// yes
+	// unclear
+	// no
+	// yes
+	// unclear
 }

@@ -162,7 +162,7 @@ func runTool[T any](ctx context.Context, tool Tool[T], call ToolCall, result Res
 
 // questionFor returns the request that asks about a call.
 func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolCall, *Request)) Request {
-	shown := schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: policy.ArgumentsOrEmpty(call.Arguments)}
+	shown := schema.ToolCall{Name: call.Name, ID: call.ID, Arguments: argumentsOrEmpty(call.Arguments)}
 	proposed := shown
 	proposed.Arguments = slices.Clone(shown.Arguments)
 	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: schema.Risk(policyResult.Risk), ToolCall: &proposed}

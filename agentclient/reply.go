@@ -1,6 +1,7 @@
 package agentclient
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,9 @@ const (
 	ReplyYes     Reply = "yes"
 	ReplyNo      Reply = "no"
 )
+
+// String returns yes, no or unclear.
+func (r Reply) String() string { return cmp.Or(string(r), "unclear") }
 
 // ParseReply classifies a person's reply to a yes-or-no question, in about twenty
 // languages. Pass the person's own words, never a model's summary of them.

@@ -21,7 +21,6 @@ import (
 var argumentReaders = map[string]string{
 	"agentclient/call":        "reads calls",
 	"agentclient":             "takes the receipt of a confirmation out of the arguments, and compares the rest",
-	"agentclient/policy":      "compares arguments with those that a person confirmed",
 	"agentclient/hook":        "gives the arguments back to the agent with a person's changes",
 	"server/internal/ratings": "shortens arguments that are too long to be read",
 }

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -282,33 +280,4 @@ func followPath(n *Value, path []string, lists listMode) (values []*Value, probl
 		return nil, ""
 	}
 	return followPath(next, path[1:], lists)
-}
-
-// ArgumentsOrEmpty returns the arguments of a call, or an empty object if there are none.
-func ArgumentsOrEmpty(arguments json.RawMessage) json.RawMessage {
-	if text := bytes.TrimSpace(arguments); len(text) == 0 || string(text) == "null" {
-		return json.RawMessage("{}")
-	}
-	return arguments
-}
-
-// DecodeArguments decodes arguments for a comparison: the order of members does not count, but the
-// notation of numbers does.
-func DecodeArguments(arguments json.RawMessage) (args any, err error) {
-	d := json.NewDecoder(bytes.NewReader(arguments))
-	d.UseNumber()
-	return args, d.Decode(&args)
-}
-
-// CheckArguments returns an error unless the arguments of a call are a JSON object that every
-// program reads alike: without names that are equal or differ only in case.
-func CheckArguments(arguments []byte) error {
-	switch node, err := call.ParseValue(arguments, maxDepth); {
-	case err != nil || node.Kind() != call.ObjectKind:
-		return errors.New("the arguments must be a JSON object")
-	case node.HasAmbiguousNames():
-		return errors.New("the arguments have a duplicate name, or names that differ only in case")
-	default:
-		return nil
-	}
 }

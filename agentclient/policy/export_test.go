@@ -19,3 +19,6 @@ var IsSimpleCommandFor = call.IsSimpleText
 
 // MatchGlob reports whether pattern matches the whole text.
 func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }
+
+// IsOption exports isOption.
+var IsOption = isOption

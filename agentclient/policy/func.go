@@ -40,7 +40,13 @@ func Tools(names ...string) Func {
 // Above returns a policy that asks if the argument, a dotted path, exceeds limit. It also
 // asks if the argument is present but not a number, because a tool might interpret a
 // string such as "20,000".
-func Above(argument string, limit float64) Func {
+func Above(argument string, limit float64) Func { return beyond(argument, limit, 1) }
+
+// Below is Above for arguments that are less than limit.
+func Below(argument string, limit float64) Func { return beyond(argument, limit, -1) }
+
+// beyond returns a policy that asks if the argument compares to limit with sign.
+func beyond(argument string, limit float64, sign int) Func {
 	path, bound := strings.Split(argument, "."), new(big.Rat).SetFloat64(limit) // nil: not a finite number
 	return func(pending Call) bool {
 		c := callArguments{Call: pending}
@@ -50,7 +56,7 @@ func Above(argument string, limit float64) Func {
 			if !ok {
 				return n.Kind() != call.NullKind
 			}
-			return bound == nil || number.Cmp(bound) > 0
+			return bound == nil || number.Cmp(bound) == sign
 		})
 	}
 }

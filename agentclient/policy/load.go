@@ -85,7 +85,7 @@ func Join(files ...*File) Policy {
 
 // Files returns the paths that Load reads. Files need not exist.
 func (s Source) Files() (files []string) {
-	for _, file := range slices.Concat([]string{s.managedFile(), s.userFile()}, ProjectFiles(s.Dir), []string{s.environmentFile()}) {
+	for _, file := range slices.Concat([]string{s.managedFile(), s.userFile()}, projectFiles(s.Dir), []string{s.environmentFile()}) {
 		if file != "" && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
@@ -148,11 +148,11 @@ func (s Source) environmentFile() string {
 	return filepath.Join(dir, "hookback", FileName)
 }
 
-// ProjectFiles returns the existing policies of the project that dir belongs to:
+// projectFiles returns the existing policies of the project that dir belongs to:
 // from the root of the repository down to dir, so that a subfolder can't loosen the
 // project's rules. Outside of a repository only dir counts, because a parent such as /tmp
 // may belong to other users.
-func ProjectFiles(dir string) (files []string) {
+func projectFiles(dir string) (files []string) {
 	root := ProjectDir(dir)
 	for at := absolutePath(dir); ; at = filepath.Dir(at) {
 		if file := filepath.Join(at, FileName); exists(file) {

@@ -12,7 +12,7 @@
 // and a call that they can't evaluate (text instead of a number, a duplicate argument)
 // asks. Rules that allow match strictly, and never allow a command with shell operators.
 //
-// Use Tools, Above, Always and Never in Go, combine them with Any and All, or write your own
+// Use Tools, Above, Below, Always and Never in Go, combine them with Any and All, or write your own
 // func(Call) bool as a Func. It reads calls with the package call.
 package policy
 

@@ -131,7 +131,7 @@ func (t *runsTest) matchOptions(words []call.Word, windows bool) Verdict {
 			return NoMatch
 		case strings.HasPrefix(w.Text, call.Expansion+"/") && !w.Splits && len(w.Vars) > 0 && !w.Vars[0].IsAssigned && len(w.Vars[0].Name) > 1:
 			// a directory of the environment
-		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && IsOption(w.Text, windows):
+		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && isOption(w.Text, windows):
 			return Indeterminate // it may become an option
 		case strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, call.Expansion):
 			return Indeterminate

@@ -78,13 +78,13 @@ func FuzzOptions_Cover(f *testing.F) {
 			return
 		}
 		for _, w := range words {
-			if !IsOption(w, false) {
+			if !isOption(w, false) {
 				require.False(t, strings.HasPrefix(w, "-") || strings.Contains(w, "="))
 				continue
 			}
 			require.Contains(t, sourceWords, w)
 			if w == "--" &&
-				!slices.ContainsFunc(sourceWords[slices.Index(sourceWords, "--")+1:], func(s string) bool { return IsOption(s, false) }) {
+				!slices.ContainsFunc(sourceWords[slices.Index(sourceWords, "--")+1:], func(s string) bool { return isOption(s, false) }) {
 				break
 			}
 		}
