@@ -146,6 +146,20 @@
 //
 // Events and Ledger read stored events and the audit log page by page.
 //
+// # Tests
+//
+// Package hubtest runs a real hub in a test of your program, with a database of its own.
+// Its options use nothing of your account, such as the hubs that it trusts:
+//
+//	hub := hubtest.Start(t)
+//	client := agentclient.New(hub.Options())
+//	go hub.Answer(ctx, schema.Response{Permission: new(true)})
+//
+// The hub's database engine is C translated to Go. Build it without the race detector,
+// else the first go test -race takes more than ten minutes:
+//
+//	go test -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false ./...
+//
 // # Configuration
 //
 // The hub's address is Options.Hubs, else HOOKBACK_URL, else http://127.0.0.1:4000.

@@ -5,38 +5,66 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"testing"
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
-	"github.com/hookback/hookback/agentclient/internal/fakehub"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/hubtest"
 )
 
-// startHub starts a fake hub whose person at the dashboard gives the answers in turn.
-func startHub(answers ...schema.Answer) (hub *fakehub.Hub, stop func()) {
-	hub = &fakehub.Hub{}
-	if err := hub.Start(); err != nil {
-		panic(err)
-	}
+// startHub starts a real hub whose person at the dashboard gives the answers in turn.
+func startHub(answers ...schema.Response) (hub *hubtest.Hub, stop func()) {
+	t := &exampleTB{}
+	hub = hubtest.Start(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for n, answer := range answers {
-			if q, err := hub.Question(ctx, n+1); err == nil {
-				_, _ = q.Push(ctx, answer)
-			}
+		if err := hub.Answer(ctx, answers...); err != nil && ctx.Err() == nil {
+			panic(err)
 		}
 	}()
-	return hub, func() { cancel(); <-done; hub.Stop() }
+	return hub, func() { cancel(); <-done; t.runCleanups() }
+}
+
+// exampleTB runs a hub in an example, which gets no testing.TB.
+type exampleTB struct {
+	testing.TB
+	cleanups []func()
+}
+
+func (*exampleTB) Helper()                           {}
+func (*exampleTB) Log(...any)                        {}
+func (*exampleTB) Logf(string, ...any)               {}
+func (*exampleTB) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (*exampleTB) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (*exampleTB) Fatal(args ...any)                 { panic(fmt.Sprint(args...)) }
+func (t *exampleTB) Cleanup(f func())                { t.cleanups = append(t.cleanups, f) }
+
+func (t *exampleTB) TempDir() string {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (t *exampleTB) runCleanups() {
+	for _, f := range slices.Backward(t.cleanups) {
+		f()
+	}
 }
 
 func Example() {
-	hub, stop := startHub(approval())
+	hub, stop := startHub(schema.Response{Permission: new(true)})
 	defer stop()
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	client := agentclient.New(hub.Options())
 	defer client.Close()
 
 	decision, err := client.AskPermission(context.Background(), "May I delete ./build?")
@@ -49,11 +77,10 @@ func Example() {
 }
 
 func ExampleClient_AskChoice() {
-	vitest := "Vitest"
-	hub, stop := startHub(schema.Answer{Choice: &vitest})
+	hub, stop := startHub(schema.Response{Choice: new("Vitest")})
 	defer stop()
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	client := agentclient.New(hub.Options())
 	defer client.Close()
 
 	decision, err := client.AskChoice(context.Background(), "Which testing framework?", "Jest", "Vitest", "Mocha")
@@ -66,11 +93,10 @@ func ExampleClient_AskChoice() {
 }
 
 func ExampleClient_AskText() {
-	text := "Use snake_case for functions"
-	hub, stop := startHub(schema.Answer{Response: &text})
+	hub, stop := startHub(schema.Response{Response: new("Use snake_case for functions")})
 	defer stop()
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	client := agentclient.New(hub.Options())
 	defer client.Close()
 
 	decision, err := client.AskText(context.Background(), "What naming convention should I use?")
@@ -84,14 +110,13 @@ func ExampleClient_AskText() {
 
 // The approver may edit this tool call, so run the arguments of the decision.
 func ExampleClient_Ask() {
-	approved := true
-	hub, stop := startHub(schema.Answer{
-		Permission: &approved, ModifiedArguments: json.RawMessage(`{"table":"sessions","rows":100}`),
+	hub, stop := startHub(schema.Response{
+		Permission: new(true), ModifiedArguments: json.RawMessage(`{"table":"sessions","rows":100}`),
 		Comment: "in small batches",
 	})
 	defer stop()
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	client := agentclient.New(hub.Options())
 	defer client.Close()
 
 	decision, err := client.Ask(context.Background(), agentclient.Request{
@@ -116,12 +141,11 @@ func ExampleClient_Ask() {
 // Without a hub nothing is approved. Fail also returns an error.
 func ExampleOptions_onUnreachable() {
 	hub, stop := startHub()
+	options := hub.Options()
 	stop() // the address now refuses connections
 
-	client := agentclient.New(agentclient.Options{
-		Hubs:             []string{hub.URL()},
-		UnreachableAfter: 10 * time.Millisecond,
-	})
+	options.UnreachableAfter = 10 * time.Millisecond
+	client := agentclient.New(options)
 	defer client.Close()
 
 	decision, err := client.AskPermission(context.Background(), "May I?")
@@ -141,7 +165,7 @@ func ExampleClient_Send() {
 	hub, stop := startHub()
 	defer stop()
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, SourceApp: "demo"})
+	client := agentclient.New(hub.Options())
 	defer client.Close()
 
 	sent, err := client.Send(context.Background(), schema.Event{
@@ -159,11 +183,10 @@ func ExampleClient_Send() {
 }
 
 func ExampleGuard() {
-	reason := "already refunded"
-	hub, stop := startHub(schema.Answer{Permission: ptr(false), Reason: reason})
+	hub, stop := startHub(schema.Response{Permission: new(false), Reason: "already refunded"})
 	defer stop()
 
-	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}})
+	client := agentclient.New(hub.Options())
 	defer client.Close()
 
 	refund := agentclient.Guard(client, policy.Above("amount", 10000),

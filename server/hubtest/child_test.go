@@ -2,6 +2,7 @@ package hubtest_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,7 @@ const (
 	roleVariable = "HOOKBACK_BENCH_SERVER"
 	dbVariable   = "HOOKBACK_BENCH_DB"
 	dataVariable = "HOOKBACK_BENCH_DATA"
+	addrVariable = "HOOKBACK_BENCH_ADDR" // of a hub; default: a free port
 	// busVariable is -bus of a hub.
 	busVariable = "HOOKBACK_BENCH_BUS"
 	// profileVariable names a file for the hub's CPU profile.
@@ -118,7 +120,7 @@ func serveHub(ctx context.Context) error {
 		bus = ""
 	}
 	a, err := app.New(ctx, app.Config{
-		Addr: "127.0.0.1:0", Socket: "off", DB: os.Getenv(dbVariable), DataDir: os.Getenv(dataVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr,
+		Addr: cmp.Or(os.Getenv(addrVariable), "127.0.0.1:0"), Socket: "off", DB: os.Getenv(dbVariable), DataDir: os.Getenv(dataVariable), LogLevel: slog.LevelWarn, Stderr: os.Stderr,
 		Retention: -1, RetentionSize: -1, Bus: bus,
 	})
 	if err != nil {
@@ -171,10 +173,10 @@ func startServer(b *testing.B, role string) *serverProcess {
 }
 
 // startServerOn starts a server of this test binary. A hub uses the database.
-func startServerOn(b testing.TB, role, database string) *serverProcess {
+func startServerOn(b testing.TB, role, database string, env ...string) *serverProcess {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, dbVariable+"="+database, dataVariable+"="+storetest.DataDir(database))
+	cmd.Env = append(append(os.Environ(), env...), roleVariable+"="+role, dbVariable+"="+database, dataVariable+"="+storetest.DataDir(database))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	require.NoError(b, err)

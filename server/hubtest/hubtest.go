@@ -2,17 +2,33 @@
 // database, everything else as in production.
 //
 //	hub := hubtest.Start(t)
-//	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, KnownHubs: filepath.Join(t.TempDir(), "known_hubs")})
+//	client := agentclient.New(hub.Options())
+//	go hub.Answer(ctx, schema.Response{Permission: new(true)})
+//	decision, err := client.AskPermission(ctx, "May I delete ./build?")
+//
+// With go test -race, build the database engine without the race detector, as the guide to
+// agentclient shows.
 package hubtest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
+	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/app"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -103,6 +119,77 @@ func (h *Hub) start() {
 
 // URL returns the hub's address, such as http://127.0.0.1:40123.
 func (h *Hub) URL() string { return h.url }
+
+// Options returns the options of a client of this hub that uses nothing of the account that runs
+// the test: neither its known hubs nor its environment. If the machine's administrator has pinned
+// a hub, answers count unsigned.
+func (h *Hub) Options() agentclient.Options {
+	o := agentclient.Options{
+		Hubs: []string{h.url}, KnownHubs: filepath.Join(h.t.TempDir(), "known_hubs"), Env: func(string) string { return "" },
+	}
+	trust, err := agentclient.LoadTrust(o)
+	o.Unsigned = err == nil && len(trust.Pins()) > 0
+	return o
+}
+
+// Answer gives each of the hub's questions its answer, in the order in which they were asked, as a
+// person at this computer would. It returns when the last one has been given.
+func (h *Hub) Answer(ctx context.Context, answers ...schema.Response) error {
+	conn, _, err := websocket.Dial(ctx, h.StreamURL()+"?v=2&after=0", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(16 << 20)
+	for seen := schema.EventID(0); len(answers) > 0; {
+		_, message, err := conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		var frames []schema.Frame
+		if message[0] != '[' {
+			message = slices.Concat([]byte("["), message, []byte("]"))
+		}
+		if err := json.Unmarshal(message, &frames); err != nil {
+			return err
+		}
+		for _, frame := range frames {
+			var e schema.Event
+			if frame.Type != schema.EventFrame || json.Unmarshal(frame.Data, &e) != nil || e.HumanInTheLoop == nil ||
+				e.ID <= seen || len(answers) == 0 {
+				continue
+			}
+			if err := h.respond(ctx, e.ID, answers[0]); err != nil {
+				return err
+			}
+			seen, answers = e.ID, answers[1:]
+		}
+	}
+	return nil
+}
+
+func (h *Hub) respond(ctx context.Context, id schema.EventID, answer schema.Response) error {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+schema.At(schema.PathRespond, id), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(res.Body)
+		return fmt.Errorf("answer question %d: %s: %s", id, res.Status, text)
+	}
+	return nil
+}
 
 // StreamURL returns the address of its stream, such as ws://127.0.0.1:40123/stream.
 func (h *Hub) StreamURL() string { return "ws" + strings.TrimPrefix(h.url, "http") + "/stream" }

@@ -69,7 +69,7 @@ func vote(t *testing.T, hub *hubtest.Hub, id schema.EventID, token string, r *sc
 // askQuestion asks as an agent does, and returns when the hub has the question.
 func askQuestion(t *testing.T, hub *hubtest.Hub, q *schema.HumanInTheLoop) (schema.EventID, <-chan agentclient.Decision) {
 	t.Helper()
-	client := agentclient.New(agentclient.Options{Hubs: []string{hub.URL()}, KnownHubs: filepath.Join(t.TempDir(), "known_hubs"), Env: noEnv})
+	client := agentclient.New(hub.Options())
 	t.Cleanup(func() { _ = client.Close() })
 	known, decided := make(chan schema.EventID, 1), make(chan agentclient.Decision, 1)
 	r := agentclient.Request{Question: q.Question, OnWaiting: func(w agentclient.WaitStatus) { known <- w.EventID }}
