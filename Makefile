@@ -86,6 +86,10 @@ test-race: ## run all Go tests with the race detector, as CI does every night
 test-postgres: ## run the tests of the hub on PostgreSQL
 	HOOKBACK_TEST_PGBIN=$$(scripts/postgres.sh) HOOKBACK_TEST_DB=postgres go test -count=1 -timeout 30m $(pgpackages)
 
+.PHONY: module
+module: ## get the library and install both commands from a module proxy of files, as a stranger would
+	HOOKBACK_MODULE=1 go test -count=1 -timeout 15m -run '^TestModule_' ./scripts
+
 .PHONY: test-dashboard
 test-dashboard: $(installed) ## run the unit tests of the dashboard
 	$(npm) test

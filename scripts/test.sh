@@ -50,6 +50,7 @@ go_lane() {
   part check-go scripts/check.sh go
   part race go_tests test_raced $(race_packages)
   part go go_tests test_plain $(plain_packages)
+  part module make --no-print-directory module
   HOOKBACK_TEST_DB=postgres part postgres go_tests test_plain ./server/internal/{hub,delivery,auth}
 }
 
