@@ -116,6 +116,7 @@ e2e-collector: ## test traces with a real OpenTelemetry Collector, killed and re
 .PHONY: recipes
 recipes: agentclient/recipes/node_modules/.package-lock.json ## run the recipes for agent frameworks with a real hub and a mock model, and for proxies; needs python3; nginx and caddy are optional (NGINX=FILE, CADDY=FILE)
 	HOOKBACK_RECIPES=1 go test -count=1 -timeout 5m ./agentclient/recipes
+	cd agentclient/recipes/adk && go test -count=1 -timeout 5m .
 	HOOKBACK_RECIPES=1 go test -count=1 -timeout 5m -v -run '^TestProxies$$' ./server/hubtest
 
 .PHONY: fuzz

@@ -21,6 +21,7 @@ import (
 var argumentReaders = map[string]string{
 	"agentclient/call":        "reads calls",
 	"agentclient":             "takes the receipt of a confirmation out of the arguments, and compares the rest",
+	"agentclient/recipes/adk": "shows a pending call to A2A clients, and gives a person's changes to the tool",
 	"agentclient/hook":        "gives the arguments back to the agent with a person's changes",
 	"server/internal/ratings": "shortens arguments that are too long to be read",
 }
