@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"iter"
+)
 
 // CopySource is a database that Copy of another engine reads. No hub has it open.
 type CopySource interface {
@@ -9,10 +12,9 @@ type CopySource interface {
 	// Columns returns the columns of a table that the source has, by their names in the target, or
 	// nil if it has no such table. Names are text, not ids of a dictionary.
 	Columns(table string) []string
-	// Rows calls row for each row of a table, in the ascending order of the column order; empty: in
-	// any order. The values are int64, float64, []byte or nil, and valid until row returns. Names
-	// are complete after the events were read.
-	Rows(ctx context.Context, table string, columns []string, order string, row func(values []any) error) error
+	// Rows returns the rows of a table, in the ascending order of the column order; empty: in any order. The
+	// values are int64, float64, []byte or nil, and valid until the next row. An error is the last row.
+	Rows(ctx context.Context, table string, columns []string, order string) iter.Seq2[[]any, error]
 }
 
 // CopyState identifies a hub's database and the end of its logs.
@@ -40,7 +42,6 @@ type CopyProgress struct {
 type CopyReport struct {
 	// Repeated is set if the target already had everything, from a copy that was not reported.
 	Repeated bool
-	Tables   int
 	Rows     int64
 	Bytes    int64 // of the rows
 	Merged   int64 // rows that the target has in another row, because their names became equal

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -152,7 +153,6 @@ func (c *copier) copyAll(ctx context.Context) error {
 	if err := c.checkEnds(ctx); err != nil {
 		return err
 	}
-	c.report.Tables = len(planned)
 	if _, err := c.conn.Exec(ctx, `COMMIT`); err != nil {
 		return fmt.Errorf("%w; run the command again: it finds out whether the copy was stored", err)
 	}
@@ -162,103 +162,87 @@ func (c *copier) copyAll(ctx context.Context) error {
 // copyTable copies a table, and compares it.
 func (c *copier) copyTable(ctx context.Context, t *copyTable) error {
 	if t.name != "hub" { // whose row a hub may have inserted since inspect: then the copy fails
-		if _, err := c.conn.Exec(ctx, `DELETE FROM `+t.identifier()); err != nil { // the rows of its migration
+		if _, err := c.conn.Exec(ctx, `DELETE FROM `+t.name); err != nil { // the rows of its migration
 			return err
 		}
 	}
-	s := &rowStream{copier: c, table: t, digest: newRowDigest()}
-	if err := s.send(ctx); err != nil {
-		return err
-	}
-	merged, err := int64(0), error(nil)
-	if s.mergeable > 0 {
+	sent, mergeable, err := c.send(ctx, t)
+	merged := int64(0)
+	if err == nil && mergeable > 0 {
 		merged, err = c.merge(ctx, t)
 	}
 	if err == nil {
 		err = c.setSequence(ctx, t)
 	}
 	if err == nil {
-		_, err = c.conn.Exec(ctx, `ANALYZE `+t.identifier())
+		_, err = c.conn.Exec(ctx, `ANALYZE `+t.name)
 	}
 	if err != nil {
 		return err
 	}
-	r := &c.report
-	r.Rows, r.Bytes, r.Merged = r.Rows+s.digest.rows+s.mergeable, r.Bytes+s.digest.bytes, r.Merged+merged
-	return c.check(ctx, t, s, merged)
+	rows := sent.rows + mergeable
+	c.report.Rows, c.report.Bytes, c.report.Merged = c.report.Rows+rows, c.report.Bytes+sent.bytes, c.report.Merged+merged
+	if t.order == "" || mergeable > 0 {
+		return c.checkNumber(ctx, t, rows-merged)
+	}
+	return c.check(ctx, t, sent)
 }
 
-// rowStream sends the rows of a table, except rows with names that may become equal.
-type rowStream struct {
-	*copier
-	table     *copyTable
-	digest    *rowDigest
-	mergeable int64 // rows that were not sent
-}
-
-func (s *rowStream) send(ctx context.Context) error {
-	next, stop := iter.Pull2(s.rows(ctx))
+// send sends the rows of a table, and returns their digest and the number of the mergeable rows, which it does not send.
+func (c *copier) send(ctx context.Context, t *copyTable) (sent *rowDigest, mergeable int64, err error) {
+	next, stop := iter.Pull2(c.source.Rows(ctx, t.name, t.names(), t.order))
 	defer stop()
-	_, err := s.conn.CopyFrom(ctx, pgx.Identifier{s.table.name}, s.table.names(), pgx.CopyFromFunc(func() ([]any, error) {
-		row, err, _ := next()
-		return row, err
-	}))
-	return err
-}
-
-// errCopyEnded means that the server takes no more rows.
-var errCopyEnded = errors.New("the server ended the copy")
-
-// rows are the rows to send. An error is the last one.
-func (s *rowStream) rows(ctx context.Context) iter.Seq2[[]any, error] {
 	total := int64(0)
-	if s.table.name == "events" {
-		total = s.state.Events
+	if t.name == "events" {
+		total = c.state.Events
 	}
-	return func(yield func([]any, error) bool) {
-		err := s.source.Rows(ctx, s.table.name, s.table.names(), s.table.order, func(values []any) error {
-			row, err := s.table.convert(values)
-			if errors.Is(err, errMergeable) {
-				s.mergeable++
-				return nil
+	sent = newRowDigest()
+	_, err = c.conn.CopyFrom(ctx, pgx.Identifier{t.name}, t.names(), pgx.CopyFromFunc(func() ([]any, error) {
+		for {
+			values, err, ok := next()
+			if err != nil || !ok {
+				return nil, err
 			}
+			row, isMergeable, err := t.convert(values)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			s.digest.add(row)
-			if s.digest.rows%1000 == 0 {
-				s.progress(store.CopyProgress{Table: s.table.name, Rows: s.digest.rows, Total: total})
+			if isMergeable {
+				mergeable++
+				continue
 			}
-			if !yield(row, nil) {
-				return errCopyEnded
+			sent.add(row)
+			if sent.rows%1000 == 0 {
+				c.progress(store.CopyProgress{Table: t.name, Rows: sent.rows, Total: total})
 			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errCopyEnded) {
-			yield(nil, err)
+			return row, nil
 		}
-	}
+	}))
+	return sent, mergeable, err
 }
 
-// merge inserts the rows of a table that were not sent, and returns the number of rows that are
-// in another row now.
+// merge inserts the mergeable rows of a table, and returns the number of those that are in another row now.
 func (c *copier) merge(ctx context.Context, t *copyTable) (merged int64, err error) {
-	insert := t.insertQuery()
-	err = c.source.Rows(ctx, t.name, t.names(), t.order, func(values []any) error {
-		row, err := t.convert(values)
-		if !errors.Is(err, errMergeable) {
-			return err
+	for values, err := range c.source.Rows(ctx, t.name, t.names(), t.order) {
+		if err != nil {
+			return 0, err
+		}
+		row, isMergeable, err := t.convert(values)
+		if err != nil {
+			return 0, err
+		}
+		if !isMergeable {
+			continue
 		}
 		isNew := false
-		if err := ignoreNoRows(c.conn.QueryRow(ctx, insert, row...).Scan(&isNew)); err != nil {
-			return err
+		if err := ignoreNoRows(c.conn.QueryRow(ctx, t.insertQuery(), row...).Scan(&isNew)); err != nil {
+			return 0, err
 		}
 		if !isNew {
 			merged++
 		}
-		return nil
-	})
-	return merged, err
+	}
+	return merged, nil
 }
 
 // setSequence makes the sequence of an identity column continue after the copied rows.
@@ -267,41 +251,40 @@ func (c *copier) setSequence(ctx context.Context, t *copyTable) error {
 		if !column.isIdentity {
 			continue
 		}
-		if _, err := c.conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, $2), last) FROM (SELECT max(`+pgx.Identifier{column.name}.Sanitize()+`) AS last FROM `+
-			t.identifier()+`) AS m WHERE last IS NOT NULL`, t.identifier(), column.name); err != nil {
+		if _, err := c.conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, $2), last)
+			FROM (SELECT max(`+column.name+`) AS last FROM `+t.name+`) AS m WHERE last IS NOT NULL`, t.name, column.name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// check compares the stored rows of a table with the source's: their number, and, if they have
-// an order, their bytes.
-func (c *copier) check(ctx context.Context, t *copyTable, s *rowStream, merged int64) error {
-	if t.order == "" || s.mergeable > 0 {
-		var n int64
-		if err := c.conn.QueryRow(ctx, `SELECT count(*) FROM `+t.identifier()).Scan(&n); err != nil {
-			return err
-		}
-		if want := s.digest.rows + s.mergeable - merged; n != want {
-			return fmt.Errorf("%d rows are stored in place of %d; nothing was kept", n, want)
-		}
-		return nil
+// checkNumber compares the number of the stored rows of a table.
+func (c *copier) checkNumber(ctx context.Context, t *copyTable, want int64) error {
+	var n int64
+	err := c.conn.QueryRow(ctx, `SELECT count(*) FROM `+t.name).Scan(&n)
+	if err == nil && n != want {
+		err = fmt.Errorf("%d rows are stored in place of %d; nothing was kept", n, want)
 	}
+	return err
+}
+
+// check compares the bytes of the stored rows of a table with those that were sent.
+func (c *copier) check(ctx context.Context, t *copyTable, sent *rowDigest) error {
 	stored := newRowDigest()
-	rows, err := c.conn.Query(ctx, `SELECT `+t.columnList()+` FROM `+t.identifier()+` ORDER BY `+pgx.Identifier{t.order}.Sanitize())
+	rows, err := c.conn.Query(ctx, `SELECT `+strings.Join(t.names(), ", ")+` FROM `+t.name+` ORDER BY `+t.order)
 	err = eachRow(rows, err, func(tables.Rows) error {
 		row, err := rows.Values()
 		stored.add(row)
 		if stored.rows%1000 == 0 {
-			c.progress(store.CopyProgress{Table: t.name, IsCheck: true, Rows: stored.rows, Total: s.digest.rows})
+			c.progress(store.CopyProgress{Table: t.name, IsCheck: true, Rows: stored.rows, Total: sent.rows})
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.digest.compare(stored); err != nil {
+	if err := sent.compare(stored); err != nil {
 		return fmt.Errorf("the copy differs: %w; nothing was kept", err)
 	}
 	return nil

@@ -33,10 +33,9 @@ const queryCopyColumns = `SELECT c.relname, a.attname, t.typname, a.atthasdef OR
 	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 		JOIN pg_type t ON t.oid = a.atttypid
 	WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-	ORDER BY c.relname <> 'hub', c.relname <> 'events', c.relname, a.attnum`
+	ORDER BY c.relname <> 'hub', c.relname, a.attnum`
 
-// planCopy lists the tables that the source has. The first one is hub: its row keeps a hub from
-// starting. The second one is events: the source has the names after it.
+// planCopy lists the tables that the source has. The first one is hub: its row keeps a hub from starting.
 func planCopy(ctx context.Context, conn *pgx.Conn, source store.CopySource) ([]copyTable, error) {
 	var plan []copyTable
 	rows, err := conn.Query(ctx, queryCopyColumns)
@@ -88,20 +87,6 @@ func (t *copyTable) names() []string {
 	return names
 }
 
-// identifier quotes the table's name.
-func (t *copyTable) identifier() string { return pgx.Identifier{t.name}.Sanitize() }
-
-// columnList is the columns' names for SQL.
-func (t *copyTable) columnList() string { return quoteAll(t.names()) }
-
-func quoteAll(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = pgx.Identifier{name}.Sanitize()
-	}
-	return strings.Join(quoted, ", ")
-}
-
 // insertQuery returns a statement that inserts one row whose key may be taken. It returns whether
 // the row is new, or no row.
 func (t *copyTable) insertQuery() string {
@@ -111,14 +96,15 @@ func (t *copyTable) insertQuery() string {
 	}
 	var added []string
 	for _, column := range tables.SumColumns[t.name] {
-		added = append(added, fmt.Sprintf(`%[1]s = t.%[1]s + excluded.%[1]s`, pgx.Identifier{column}.Sanitize()))
+		added = append(added, fmt.Sprintf(`%[1]s = t.%[1]s + excluded.%[1]s`, column))
 	}
 	if t.name == "tool_histograms" { // whose readers add the parts
 		added = []string{`bins = concat_ws(';', nullif(t.bins, ''), nullif(excluded.bins, ''))`}
 	}
 	action := `ON CONFLICT DO NOTHING`
 	if added != nil {
-		action = `ON CONFLICT (` + quoteAll(t.key) + `) DO UPDATE SET ` + strings.Join(added, ", ")
+		action = `ON CONFLICT (` + strings.Join(t.key, ", ") + `) DO UPDATE SET ` + strings.Join(added, ", ")
 	}
-	return `INSERT INTO ` + t.identifier() + ` AS t (` + t.columnList() + `) VALUES (` + strings.Join(places, ", ") + `) ` + action + ` RETURNING xmax = 0`
+	return fmt.Sprintf(`INSERT INTO %s AS t (%s) VALUES (%s) %s RETURNING xmax = 0`,
+		t.name, strings.Join(t.names(), ", "), strings.Join(places, ", "), action)
 }

@@ -3,30 +3,26 @@ package postgres
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash"
-	"unicode/utf8"
 
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
-// errMergeable means that a row has a name in a unique index that cleanText changes. Another row may
-// have that name.
-var errMergeable = errors.New("the row may have the key of another one")
-
-// convert replaces the values of a row of the source by those for the target. With errMergeable the row is complete.
-func (t *copyTable) convert(values []any) (row []any, err error) {
+// convert returns a row of the source with the values for the target. isMergeable is set if it has a name in a unique
+// index that cleanText changes: another row may have that name.
+func (t *copyTable) convert(values []any) (row []any, isMergeable bool, err error) {
 	row = make([]any, len(values))
 	for i, value := range values {
-		var failed error
-		if row[i], failed = t.columns[i].convert(value); failed != nil && !errors.Is(failed, errMergeable) {
-			return nil, failed
-		} else if failed != nil {
-			err = failed
+		column := &t.columns[i]
+		if row[i], err = column.convert(value); err != nil {
+			return nil, false, err
+		}
+		if text, ok := row[i].(string); ok && column.isUnique {
+			isMergeable = isMergeable || text != string(value.([]byte)) //nolint:forcetypeassert // a text is bytes before
 		}
 	}
-	return row, err
+	return row, isMergeable, nil
 }
 
 func (c *copyColumn) convert(value any) (any, error) {
@@ -52,23 +48,11 @@ func (c *copyColumn) convert(value any) (any, error) {
 			return tables.NonNil(v), nil // the driver reads empty bytes as nil, which would be NULL
 		case c.kind == "uuid" && len(v) == 16:
 			return [16]byte(v), nil
-		case c.kind == "text" && c.isUnique && !isClean(v):
-			return cleanText(string(v)), errMergeable
 		case c.kind == "text":
 			return cleanText(string(v)), nil
 		}
 	}
 	return nil, fmt.Errorf("the column %s is %s, and the file has a %T", c.name, c.kind, value)
-}
-
-// isClean reports whether cleanText changes nothing.
-func isClean(text []byte) bool {
-	for _, c := range text {
-		if c == 0 {
-			return false
-		}
-	}
-	return utf8.Valid(text)
 }
 
 // rowsPerDigest is the number of rows of which one digest is computed.

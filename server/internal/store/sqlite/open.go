@@ -138,20 +138,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	if err := ensurePrivateDir(s.file); err != nil {
 		return err
 	}
-	if err := requireHubDatabase(ctx, s.file); err != nil {
-		return err
-	}
-	if s.files, err = openDatabaseFiles(s.file); err != nil {
-		return err
-	}
-	// With open file description locks, another library that opens and closes the file
-	// does not drop SQLite's locks. They exist only on Linux and are not required for
-	// correctness.
-	_, _ = sqlite.OFDLocking(true)
-	if s.writeDB, err = connect(ctx, s.file, cfg.Synchronous, false); err != nil {
-		return err
-	}
-	if err := requireNotMoved(ctx, s.writeDB); err != nil {
+	if s.files, s.writeDB, err = openLocked(ctx, s.file, cfg.Synchronous); err != nil {
 		return err
 	}
 	if s.schema, err = migration().Run(ctx, s.writeDB, s.log); err != nil {
@@ -175,6 +162,24 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	s.writer = w
 	go w.run()
 	return nil
+}
+
+// openLocked locks a database and connects to it. It leaves a file that is no hub's, or whose hub was moved.
+func openLocked(ctx context.Context, file, synchronous string) (files *openFiles, db *sql.DB, err error) {
+	if err = requireHubDatabase(ctx, file); err == nil {
+		files, err = openDatabaseFiles(file)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	// With open file description locks, another library that opens and closes the file
+	// does not drop SQLite's locks. They exist only on Linux and are not required for
+	// correctness.
+	_, _ = sqlite.OFDLocking(true)
+	if db, err = connect(ctx, file, synchronous, false); err == nil {
+		err = requireNotMoved(ctx, db)
+	}
+	return files, db, err
 }
 
 func connect(ctx context.Context, file, synchronous string, readOnly bool) (*sql.DB, error) {
@@ -237,9 +242,14 @@ const (
 		WHERE c.seq > ? AND c.ends AND q.inbox = 'decided'`
 )
 
+// rowQueryer is a connection, or a pool of them.
+type rowQueryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // readCounters reads the counters that the table streams has, and adds the log rows that
 // were appended after it was written.
-func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
+func readCounters(ctx context.Context, conn rowQueryer) (c counters, err error) {
 	get := func(into []any, query string, args ...any) {
 		if err == nil {
 			err = ignoreNoRows(conn.QueryRowContext(ctx, query, args...).Scan(into...))
@@ -258,7 +268,7 @@ func readCounters(ctx context.Context, conn *sql.Conn) (c counters, err error) {
 }
 
 // readChain reads the end of the audit log.
-func readChain(ctx context.Context, conn *sql.Conn) (c tables.Chain, err error) {
+func readChain(ctx context.Context, conn rowQueryer) (c tables.Chain, err error) {
 	err = conn.QueryRowContext(ctx, tables.QueryChain, sign.FirstPrev).Scan(&c.N, &c.Hash, &c.Signed)
 	return c, err
 }

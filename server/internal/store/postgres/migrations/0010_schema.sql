@@ -46,7 +46,7 @@ INSERT INTO streams DEFAULT VALUES;
 CREATE TABLE names (
     kind  smallint NOT NULL, -- 1 source_app, 2 session_id, 3 hook_event_type, 4 tool_name
     name  text     COLLATE "C" NOT NULL,
-    id    bigint   NOT NULL, -- the event that brought it
+    id    bigint   NOT NULL, -- the event that brought it, or an earlier number of a copied name: their order
     PRIMARY KEY (kind, name)
 );
 
