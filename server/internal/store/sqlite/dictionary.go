@@ -15,59 +15,47 @@ const maxCachedNames = 20_000
 // dictionary caches the table names, whose IDs stand for names in all other tables.
 // Only the writer adds to ids: an ID found by a reader may have been pruned since.
 type dictionary struct {
-	mu    sync.RWMutex
-	ids   map[tables.Name]int64
-	texts map[int64]string
-}
-
-func newDictionary() *dictionary {
-	return &dictionary{ids: map[tables.Name]int64{}, texts: map[int64]string{}}
-}
-
-func (d *dictionary) id(key tables.Name) (int64, bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	id, ok := d.ids[key]
-	return id, ok
-}
-
-func (d *dictionary) text(id int64) (string, bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	text, ok := d.texts[id]
-	return text, ok
+	ids   nameCache[tables.Name, int64]
+	texts nameCache[int64, string]
 }
 
 func (d *dictionary) add(key tables.Name, id int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.ids) >= maxCachedNames {
-		clear(d.ids)
-	}
-	d.ids[key] = id
-	d.addTextLocked(id, key.Text)
-}
-
-func (d *dictionary) addText(id int64, text string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.addTextLocked(id, text)
-}
-
-func (d *dictionary) addTextLocked(id int64, text string) {
-	if len(d.texts) >= maxCachedNames {
-		clear(d.texts)
-	}
-	d.texts[id] = text
+	d.ids.add(key, id)
+	d.texts.add(id, key.Text)
 }
 
 // clear empties the cache, for a transaction that added or removed names and may be
 // rolled back. That is rare, and names in use are soon read again.
 func (d *dictionary) clear() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	clear(d.ids)
-	clear(d.texts)
+	d.ids.clear()
+	d.texts.clear()
+}
+
+type nameCache[K comparable, V any] struct {
+	mu     sync.RWMutex
+	values map[K]V
+}
+
+func (c *nameCache[K, V]) get(key K) (V, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	value, ok := c.values[key]
+	return value, ok
+}
+
+func (c *nameCache[K, V]) add(key K, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.values == nil || len(c.values) >= maxCachedNames {
+		c.values = map[K]V{}
+	}
+	c.values[key] = value
+}
+
+func (c *nameCache[K, V]) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.values)
 }
 
 // ensureNameIDs returns the IDs of an event's names and inserts new names. The empty name has ID 0.
@@ -75,7 +63,7 @@ func (t *tx) ensureNameIDs(e *store.Event) (ids [4]int64, err error) {
 	d := t.w.dictionary
 	for i, text := range [...]string{e.App, e.Session, e.Type, e.Tool} {
 		key := tables.Name{Kind: tables.NameKind(i + 1), Text: text}
-		id, ok := d.id(key)
+		id, ok := d.ids.get(key)
 		if !ok && text != "" {
 			if id, err = d.number(context.Background(), &t.w.statements, key); err != nil {
 				return ids, err
@@ -115,7 +103,7 @@ func (d *dictionary) number(ctx context.Context, from *statements, n tables.Name
 	if n.Text == "" {
 		return 0, nil
 	}
-	if id, ok := d.id(n); ok {
+	if id, ok := d.ids.get(n); ok {
 		return id, nil
 	}
 	id := int64(-1)
@@ -128,12 +116,12 @@ func (d *dictionary) nameText(ctx context.Context, from *statements, k tables.Na
 	if id == 0 {
 		return "", nil
 	}
-	if text, ok := d.text(id); ok {
+	if text, ok := d.texts.get(id); ok {
 		return text, nil
 	}
 	found, err := from.getByKey(ctx, []any{&text}, `SELECT name FROM names WHERE kind = $1 AND id = $2`, k, id)
 	if found {
-		d.addText(id, text)
+		d.texts.add(id, text)
 	}
 	return text, err
 }

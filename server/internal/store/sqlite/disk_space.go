@@ -31,13 +31,16 @@ func (systemDisk) Measure(dir string) (Disk, error) { return measureDisk(dir) }
 // events are refused after space was freed.
 const measureInterval = 250 * time.Millisecond
 
+// Plain events are refused below minFreeBytes of free space, at most a twentieth of the disk. Below warnFreeBytes, at most
+// a tenth, a warning is logged.
+const minFreeBytes, warnFreeBytes = 128 << 20, 512 << 20
+
 // diskSpace monitors free disk space. On a nearly full disk it refuses plain events (those
 // without a question) and leaves the rest to questions and answers. On a full disk it deletes a reserve file,
 // because SQLite can't even delete rows then. It measures on writes, not on a timer.
 type diskSpace struct {
 	dir, reserveFile      string
 	reserveBytes          int64 // target size of the reserve file
-	minFree, warnFree     int64
 	disk                  DiskMeter
 	clock                 func() time.Time
 	log                   *slog.Logger
@@ -54,7 +57,7 @@ type diskSpace struct {
 func newDiskSpace(file string, cfg *Config) *diskSpace {
 	s := &diskSpace{
 		dir: filepath.Dir(file), reserveFile: file + reserveSuffix, reserveBytes: max(cfg.ReserveFileBytes, 0),
-		minFree: cfg.MinFree, warnFree: cfg.WarnFree, disk: cfg.Disk, clock: cfg.Clock, log: cfg.Log,
+		disk: cfg.Disk, clock: cfg.Clock, log: cfg.Log,
 	}
 	info, err := os.Lstat(s.reserveFile)
 	s.hasReserve = err == nil && info.Mode().IsRegular() && info.Size() > 0
@@ -98,7 +101,7 @@ func (s *diskSpace) measure() {
 		s.failure = ""
 	}
 	// Small file systems get small reserves.
-	minFree, reserve := min(s.minFree, d.Total/20), min(s.reserveBytes, d.Total/8)
+	minFree, reserve := min(minFreeBytes, d.Total/20), min(s.reserveBytes, d.Total/8)
 	if !s.hasReserve && reserve > 0 && d.Free >= minFree+reserve && s.createReserveLocked(reserve) {
 		d.Free -= reserve
 	}
@@ -110,7 +113,7 @@ func (s *diskSpace) measure() {
 	}
 	s.left.Store(left)
 	s.setLowLocked(d.Free < need, d.Free)
-	if warn := d.Free < s.warnFree && d.Free < d.Total/10; warn != s.lowWarned {
+	if warn := d.Free < warnFreeBytes && d.Free < d.Total/10; warn != s.lowWarned {
 		s.lowWarned = warn
 		if warn {
 			s.log.Warn("disk space is running low", "free_bytes", d.Free)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -35,10 +36,6 @@ type Config struct {
 	// full so that questions and answers can still be stored. Default: 32 MiB, at most an
 	// eighth of the disk; negative: none.
 	ReserveFileBytes int64
-	// Plain events are refused with schema.ErrFull below MinFree bytes of free space.
-	// Default: 128 MiB, at most a twentieth of the disk. Below WarnFree (512 MiB, at most
-	// a tenth) a warning is logged.
-	MinFree, WarnFree int64
 	// Disk measures the file system of dir. Tests replace it.
 	Disk DiskMeter
 
@@ -76,9 +73,7 @@ func (c *Config) setDefaults() error {
 	default:
 		return fmt.Errorf("synchronous is %q; must be FULL or NORMAL", c.Synchronous)
 	}
-	c.ReserveFileBytes = orDefault(c.ReserveFileBytes, 32<<20)
-	c.MinFree = orDefault(c.MinFree, 128<<20)
-	c.WarnFree = orDefault(c.WarnFree, 512<<20)
+	c.ReserveFileBytes = cmp.Or(c.ReserveFileBytes, 32<<20)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -89,13 +84,6 @@ func (c *Config) setDefaults() error {
 		c.Disk = systemDisk{}
 	}
 	return nil
-}
-
-func orDefault(n, byDefault int64) int64 {
-	if n == 0 {
-		return byDefault
-	}
-	return n
 }
 
 // Open opens the database, and creates and migrates it if needed. It locks the
@@ -122,8 +110,7 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	}
 	s := &engine{
 		singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock,
-		dictionary: newDictionary(),
-		health:     tables.NewHealth(cfg.Clock, cfg.Log), log: cfg.Log,
+		dictionary: &dictionary{}, health: tables.NewHealth(cfg.Clock, cfg.Log), log: cfg.Log,
 	}
 	s.Engine, s.State, s.Queue = tableEngine{numberedNames{&s.readers.statements}, s}, tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
 	s.close = sync.OnceValue(s.shutDown)

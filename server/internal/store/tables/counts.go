@@ -5,9 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -61,66 +59,20 @@ func (o *itemCounts) load(count map[store.SessionKey]int64) {
 	o.total.Store(total)
 }
 
-// openGrants holds the grants that have not expired, whether used or not: the repeat of an event
-// gets the grant that the event used. It has the state of the last commit.
-type openGrants struct {
-	itemCounts
+// snapshot is a list in memory, as of the last commit. Only the writer's goroutine changes it.
+type snapshot[T any] struct{ list atomic.Pointer[[]T] }
 
-	mu   sync.Mutex
-	rows map[schema.EventID]openGrant // by appeal
-}
-
-// openGrant is a grant that has not expired.
-type openGrant struct {
-	Session   store.SessionKey
-	ExpiresAt int64
-}
-
-// put adds a grant.
-func (o *openGrants) put(question schema.EventID, g openGrant) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.rows == nil {
-		o.rows = map[schema.EventID]openGrant{}
+func (s *snapshot[T]) all() []T {
+	if list := s.list.Load(); list != nil {
+		return *list
 	}
-	o.rows[question] = g
-	o.add(g.Session, 1)
+	return nil
 }
 
-// load replaces the grants.
-func (o *openGrants) load(rows map[schema.EventID]openGrant) {
-	count := map[store.SessionKey]int64{}
-	for _, g := range rows {
-		count[g.Session]++
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.rows = rows
-	o.itemCounts.load(count)
-}
+func (s *snapshot[T]) set(list []T) { s.list.Store(&list) }
 
-// remove removes a grant.
-func (o *openGrants) remove(question schema.EventID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if g, ok := o.rows[question]; ok {
-		delete(o.rows, question)
-		o.add(g.Session, -1)
-	}
-}
+func (s *snapshot[T]) add(v T) { s.set(append(slices.Clone(s.all()), v)) }
 
-// due returns the grants that have expired, and when the next one expires; zero: never.
-func (o *openGrants) due(now time.Time) (due []schema.EventID, next time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var nextMillis int64
-	for question, g := range o.rows {
-		if g.ExpiresAt <= Millis(now) {
-			due = append(due, question)
-		} else if nextMillis == 0 || g.ExpiresAt < nextMillis {
-			nextMillis = g.ExpiresAt
-		}
-	}
-	slices.Sort(due)
-	return due, Time(nextMillis)
+func (s *snapshot[T]) remove(isRemoved func(T) bool) {
+	s.set(slices.DeleteFunc(slices.Clone(s.all()), isRemoved))
 }

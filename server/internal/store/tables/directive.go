@@ -11,7 +11,7 @@ import (
 // hasOutstanding reports whether anything may wait for an event of the session. An event of any other session
 // costs no query.
 func (t *Tables) hasOutstanding(e *store.Event) bool {
-	return t.grants.has(e.App, e.Session) || t.saved.has(e.App, e.Session) || t.FreezeOf(e.App, e.Session) != nil
+	return t.HasGrants(e.App, e.Session) || t.saved.has(e.App, e.Session) || t.FreezeOf(e.App, e.Session) != nil
 }
 
 // directivePart adds its part to the directive for an event.
@@ -53,14 +53,8 @@ func (w *Work) repeatedDirective(seq int64, d *store.EventDraft) (*control.Direc
 
 // Load reads what waits for agents into memory.
 func (t *Tables) Load(query Query, now time.Time) error {
-	grants := map[schema.EventID]openGrant{}
-	err := query(func(rows Rows) error {
-		var question schema.EventID
-		var g openGrant
-		err := rows.Scan(&question, &g.Session.App, &g.Session.Session, &g.ExpiresAt)
-		grants[question] = g
-		return err
-	}, `SELECT question, app, session, expires_at FROM grants WHERE granted_at > 0 AND (used_at = 0 OR expires_at > $1)`, Millis(now))
+	var grants []openGrant
+	err := query(appendTo(&grants, func(g *openGrant) []any { return []any{&g.Question, &g.Session.App, &g.Session.Session, &g.ExpiresAt} }), `SELECT question, app, session, expires_at FROM grants WHERE granted_at > 0 AND (used_at = 0 OR expires_at > $1)`, Millis(now))
 	if err != nil {
 		return err
 	}
@@ -81,7 +75,7 @@ func (t *Tables) Load(query Query, now time.Time) error {
 	if err := query(appendTo(&active, freezes.fields), freezes.selects+`WHERE lifted_at = 0 ORDER BY id`); err != nil {
 		return err
 	}
-	t.grants.load(grants)
+	t.grants.set(grants)
 	t.saved.load(saved)
 	t.open.load(open)
 	t.freezes.set(active)

@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -17,20 +16,6 @@ var freezes = newTable("freezes", "id", "id, scope, app, session, frozen_by, rea
 			&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.Rule, &f.CostUSD, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt,
 		}
 	})
-
-// activeFreezes holds the active freezes, as of the last commit. Only the writer's goroutine changes it.
-type activeFreezes struct {
-	list atomic.Pointer[[]control.Freeze]
-}
-
-func (f *activeFreezes) all() []control.Freeze {
-	if list := f.list.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
-
-func (f *activeFreezes) set(active []control.Freeze) { f.list.Store(&active) }
 
 func (t *Tables) ActiveFreezes() []control.Freeze { return t.freezes.all() }
 
@@ -67,7 +52,7 @@ func (t *Tables) CreateFreeze(ctx context.Context, f control.Freeze) (stored con
 		if err != nil {
 			return err
 		}
-		w.afterCommit(func() { t.freezes.set(append(slices.Clone(t.freezes.all()), stored)) })
+		w.afterCommit(func() { t.freezes.add(stored) })
 		return w.AppendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{
 			ID: stored.ID, Scope: f.Scope, App: f.SourceApp, Session: f.SessionID, Reason: f.Reason, Rule: f.Rule,
 		}})
@@ -80,9 +65,7 @@ func (t *Tables) LiftFreeze(ctx context.Context, id int64, by string, at time.Ti
 		w.changesFreezes = true
 		lifted, err := w.ExecCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, Millis(at), id)
 		if err == nil && lifted > 0 {
-			w.afterCommit(func() {
-				t.freezes.set(slices.DeleteFunc(slices.Clone(t.freezes.all()), func(f control.Freeze) bool { return f.ID == id }))
-			})
+			w.afterCommit(func() { t.freezes.remove(func(f control.Freeze) bool { return f.ID == id }) })
 			err = w.AppendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: freezeData{ID: id}})
 		}
 		if err != nil {

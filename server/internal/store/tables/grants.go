@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +13,27 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-func (t *Tables) HasGrants(app, session string) bool { return t.grants.has(app, session) }
+// openGrant is a grant that has not expired, whether used or not: the repeat of an event gets the grant that the
+// event used.
+type openGrant struct {
+	Question  schema.EventID // the appeal
+	Session   store.SessionKey
+	ExpiresAt int64
+}
+
+func (t *Tables) HasGrants(app, session string) bool {
+	return slices.ContainsFunc(t.grants.all(), func(g openGrant) bool { return g.Session == store.SessionKey{App: app, Session: session} })
+}
 
 func (t *Tables) ExpireGrants(ctx context.Context, now time.Time) (next time.Time, err error) {
-	due, next := t.grants.due(now)
+	var due []schema.EventID
+	for _, g := range t.grants.all() {
+		if at := Time(g.ExpiresAt); !at.After(now) {
+			due = append(due, g.Question)
+		} else if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
 	if len(due) == 0 {
 		return next, nil
 	}
@@ -24,7 +42,7 @@ func (t *Tables) ExpireGrants(ctx context.Context, now time.Time) (next time.Tim
 			if err := w.closeGrant(question, "grant.expired", 0); err != nil {
 				return err
 			}
-			w.afterCommit(func() { t.grants.remove(question) })
+			w.afterCommit(func() { t.grants.remove(func(g openGrant) bool { return g.Question == question }) })
 		}
 		return nil
 	})
@@ -52,8 +70,8 @@ func (w *Work) endAppeal(e *store.Event, g *store.GrantChange) error {
 	if err != nil || granted == 0 {
 		return err
 	}
-	open := openGrant{Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: Millis(g.ExpiresAt)}
-	w.afterCommit(func() { w.t.grants.put(e.ID, open) })
+	open := openGrant{Question: e.ID, Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: Millis(g.ExpiresAt)}
+	w.afterCommit(func() { w.t.grants.add(open) })
 	return w.AppendLedger(store.LedgerRecord{
 		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(Millis(g.ExpiresAt))},
 	})
@@ -61,7 +79,7 @@ func (w *Work) endAppeal(e *store.Event, g *store.GrantChange) error {
 
 // useGrant adds the grant of the event's call, which works once.
 func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
-	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !w.t.grants.has(e.App, e.Session) {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !w.t.HasGrants(e.App, e.Session) {
 		return nil
 	}
 	var g store.Grant

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -191,9 +192,9 @@ type Tables struct {
 	ID    string        // of the hub
 	Key   *identity.Key // of the hub
 
-	epochs  atomic.Pointer[[]epoch] // the current one is the last
-	freezes activeFreezes
-	grants  openGrants
+	epochs  atomic.Pointer[[]epoch]  // the current one is the last
+	freezes snapshot[control.Freeze] // active ones
+	grants  snapshot[openGrant]
 	saved   itemCounts // messages that are not handed over
 	open    itemCounts // messages that are not handed over, or not acted on
 }
