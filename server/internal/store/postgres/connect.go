@@ -274,7 +274,7 @@ func (w *writer) requireSameLog(ctx context.Context, stored *counters) error {
 			want = known.Event.UID
 		}
 		var found string
-		if err := w.conn.QueryRow(ctx, query, known.Seq).Scan(&found); ignoreNoRows(err) != nil {
+		if err := w.conn.QueryRow(ctx, query, known.Seq).Scan(&found); tables.IgnoreNoRows(err) != nil {
 			return err
 		}
 		isSame = want == "" || found == want

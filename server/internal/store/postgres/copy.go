@@ -235,7 +235,7 @@ func (c *copier) merge(ctx context.Context, t *copyTable) (merged int64, err err
 			continue
 		}
 		isNew := false
-		if err := ignoreNoRows(c.conn.QueryRow(ctx, t.insertQuery(), row...).Scan(&isNew)); err != nil {
+		if err := tables.IgnoreNoRows(c.conn.QueryRow(ctx, t.insertQuery(), row...).Scan(&isNew)); err != nil {
 			return 0, err
 		}
 		if !isNew {

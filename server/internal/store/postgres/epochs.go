@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
@@ -23,21 +21,12 @@ func (s *engine) openEpochs(ctx context.Context, w *writer, head int64) error {
 		return err
 	}
 	err := conn.QueryRow(ctx, `SELECT timeline FROM epochs ORDER BY n DESC LIMIT 1`).Scan(&current)
-	if err := ignoreNoRows(err); err != nil {
+	if err := tables.IgnoreNoRows(err); err != nil {
 		return err
 	}
 	if s.wasFirst && !s.HasEpochs() || current != timeline {
-		// Another hub may do the same at this moment. Then there are two epochs with this head.
-		for _, step := range []struct {
-			query string
-			args  []any
-		}{
-			{`INSERT INTO epochs (n, id, head, timeline) SELECT coalesce(max(n), 0) + 1, $1, $2, $3 FROM epochs ON CONFLICT DO NOTHING`, []any{uuid.NewString(), head, timeline}},
-			{`DELETE FROM epochs WHERE n <= (SELECT max(n) FROM epochs) - $1`, []any{tables.MaxEpochs}},
-		} {
-			if _, err := conn.Exec(ctx, step.query, step.args...); err != nil {
-				return err
-			}
+		if err := tables.BeginEpoch(w.exec(ctx), head, timeline); err != nil {
+			return err
 		}
 	}
 	return s.LoadEpochs(w.read(ctx))

@@ -106,7 +106,7 @@ func (m *members) beat(ctx context.Context) error {
 		}
 	}
 	var leads bool
-	err = ignoreNoRows(results.QueryRow().Scan(&leads))
+	err = tables.IgnoreNoRows(results.QueryRow().Scan(&leads))
 	if closeErr := results.Close(); err == nil {
 		err = closeErr
 	}

@@ -90,8 +90,9 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &engine{log: cfg.Log}
-	s.Engine, s.State = tableEngine{s: s}, tables.NewState(cfg.Log, pruneBudget)
+	s.State = tables.NewState(cfg.Log, pruneBudget)
 	s.Queue = tables.NewQueue(groupBytes, func(*tables.Op) error { return s.health.Refusal() })
+	s.Engine = tableEngine{Queue: s.Queue, s: s}
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}
@@ -167,7 +168,7 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	if err := s.database.read(ctx, s.readers.get); err != nil {
 		return err
 	}
-	if _, err := w.conn.Exec(ctx, `INSERT INTO hub (id) VALUES ($1) ON CONFLICT DO NOTHING`, uuid.NewString()); err != nil {
+	if err := w.exec(ctx)(`INSERT INTO hub (id) VALUES ($1) ON CONFLICT DO NOTHING`, uuid.NewString()); err != nil {
 		return err
 	}
 	if err := s.clearAfterOthers(ctx, w, cfg); err != nil {
@@ -206,18 +207,10 @@ func (s *engine) clearAfterOthers(ctx context.Context, w *writer, cfg *Config) e
 		return err
 	}
 	s.wasFirst = true
-	for _, step := range []struct {
-		query string
-		args  []any
-	}{
-		{`DELETE FROM hubs`, nil}, {`DELETE FROM leases`, nil},
-		{`UPDATE deliveries SET leased = 0, owner = '', due = $1, wake = $1 WHERE open`, []any{tables.Millis(s.clock())}},
-	} {
-		if _, err := w.conn.Exec(ctx, step.query, step.args...); err != nil {
-			return err
-		}
+	if err = w.exec(ctx)(`WITH gone AS (DELETE FROM hubs) DELETE FROM leases`); err != nil {
+		return err
 	}
-	return nil
+	return w.exec(ctx)(`UPDATE deliveries SET leased = 0, owner = '', due = $1, wake = $1 WHERE open`, tables.Millis(s.clock()))
 }
 
 func (w *writer) readCounters(ctx context.Context) (counters, error) {

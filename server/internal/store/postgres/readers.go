@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -40,14 +39,6 @@ func eachRow(rows pgx.Rows, err error, each func(tables.Rows) error) error {
 		}
 	}
 	return rows.Err()
-}
-
-// ignoreNoRows drops the error of get if there was no row.
-func ignoreNoRows(err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
-	return err
 }
 
 // clean replaces what PostgreSQL's text can't hold in the arguments of a statement.

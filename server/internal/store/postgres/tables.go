@@ -11,11 +11,8 @@ import (
 // tableEngine implements tables.Engine.
 type tableEngine struct {
 	textNames
+	*tables.Queue
 	s *engine
-}
-
-func (e tableEngine) Commit(ctx context.Context, o *tables.Op, until <-chan struct{}) error {
-	return e.s.Queue.Commit(ctx, o, until)
 }
 
 func (e tableEngine) Read(ctx context.Context, each func(tables.Rows) error, query string, args ...any) error {
@@ -24,7 +21,7 @@ func (e tableEngine) Read(ctx context.Context, each func(tables.Rows) error, que
 }
 
 func (e tableEngine) ReadOne(ctx context.Context, into []any, query string, args ...any) (bool, error) {
-	return isFound(e.s.readers.get(ctx, into, query, args...))
+	return tables.IsFound(e.s.readers.get(ctx, into, query, args...))
 }
 
 func (e tableEngine) Member() string { return e.s.Self() }
@@ -50,7 +47,13 @@ func (textNames) NameText(_ context.Context, _ tables.NameKind, _ int64, text st
 	return text, nil
 }
 
-func isFound(err error) (bool, error) { return err == nil, ignoreNoRows(err) }
+// exec returns a function that executes statements on the writer's connection.
+func (w *writer) exec(ctx context.Context) func(query string, args ...any) error {
+	return func(query string, args ...any) error {
+		_, err := w.conn.Exec(ctx, query, args...)
+		return err
+	}
+}
 
 // read returns the queries of the writer's connection.
 func (w *writer) read(ctx context.Context) tables.Query {

@@ -119,7 +119,7 @@ func (t *tx) Get(into []any, query string, args ...any) (bool, error) {
 	}
 	ctx, cancel := exchangeTimeout()
 	defer cancel()
-	found, err := isFound(t.w.conn.QueryRow(ctx, query, clean(args)...).Scan(into...))
+	found, err := tables.IsFound(t.w.conn.QueryRow(ctx, query, clean(args)...).Scan(into...))
 	return found, t.lost(err)
 }
 

@@ -123,7 +123,7 @@ func (s *CopySource) readState(ctx context.Context, keyFile string) error {
 	if err != nil {
 		return err
 	}
-	return ignoreNoRows(s.db.QueryRowContext(ctx, `SELECT seq, uid FROM events ORDER BY seq DESC LIMIT 1`).Scan(&s.state.Newest, &s.state.NewestUID))
+	return tables.IgnoreNoRows(s.db.QueryRowContext(ctx, `SELECT seq, uid FROM events ORDER BY seq DESC LIMIT 1`).Scan(&s.state.Newest, &s.state.NewestUID))
 }
 
 // State implements store.CopySource.

@@ -112,7 +112,8 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock,
 		dictionary: &dictionary{}, health: tables.NewHealth(cfg.Clock, cfg.Log), log: cfg.Log,
 	}
-	s.Engine, s.State, s.Queue = tableEngine{numberedNames{&s.readers.statements}, s}, tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
+	s.State, s.Queue = tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
+	s.Engine = tableEngine{numberedNames{&s.readers.statements}, s.Queue, s}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", file, openError(err)), s.Close())
@@ -188,19 +189,14 @@ func connect(ctx context.Context, file, synchronous string, readOnly bool) (*sql
 
 // initialize creates a new hub's identity and loads the state of an existing one.
 func (s *engine) initialize(ctx context.Context, w *writer) error {
-	now := s.clock().UnixMilli()
-	for _, step := range []struct {
-		query string
-		args  []any
-	}{
-		{`INSERT INTO hub (one, id) VALUES (1, ?) ON CONFLICT DO NOTHING`, []any{uuid.NewString()}},
-		{`UPDATE deliveries SET leased = 0, due = ?1, wake = ?1 WHERE undelivered AND open`, []any{now}},
-	} {
-		if _, err := w.conn.ExecContext(ctx, step.query, step.args...); err != nil {
-			return err
-		}
+	err := w.exec(ctx)(`INSERT INTO hub (one, id) VALUES (1, $1) ON CONFLICT DO NOTHING`, uuid.NewString())
+	if err == nil {
+		err = w.exec(ctx)(`UPDATE deliveries SET leased = 0, due = $1, wake = $1 WHERE undelivered AND open`, s.clock().UnixMilli())
 	}
-	if err := w.conn.QueryRowContext(ctx, `SELECT id FROM hub`).Scan(&s.ID); err != nil {
+	if err == nil {
+		err = w.conn.QueryRowContext(ctx, `SELECT id FROM hub`).Scan(&s.ID)
+	}
+	if err != nil {
 		return err
 	}
 	stored, err := readCounters(ctx, w.conn)
@@ -214,7 +210,10 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	if err := s.Start(ctx, w.read(ctx), s.clock(), &stored.Counters); err != nil {
 		return err
 	}
-	if err := s.beginEpoch(ctx, w, stored.Head); err != nil {
+	if err := tables.BeginEpoch(w.exec(ctx), stored.Head, ""); err != nil {
+		return err
+	}
+	if err := s.LoadEpochs(w.read(ctx)); err != nil {
 		return err
 	}
 	return s.openIdentity(ctx, w)
@@ -239,7 +238,7 @@ type rowQueryer interface {
 func readCounters(ctx context.Context, conn rowQueryer) (c counters, err error) {
 	get := func(into []any, query string, args ...any) {
 		if err == nil {
-			err = ignoreNoRows(conn.QueryRowContext(ctx, query, args...).Scan(into...))
+			err = tables.IgnoreNoRows(conn.QueryRowContext(ctx, query, args...).Scan(into...))
 		}
 	}
 	get([]any{&c.Head, &c.Pruned, &c.Events, &c.Received, &c.lastNameID, &c.Decided}, queryCounters)
@@ -258,22 +257,6 @@ func readCounters(ctx context.Context, conn rowQueryer) (c counters, err error) 
 func readChain(ctx context.Context, conn rowQueryer) (c tables.Chain, err error) {
 	err = conn.QueryRowContext(ctx, tables.QueryChain, sign.FirstPrev).Scan(&c.N, &c.Hash, &c.Signed)
 	return c, err
-}
-
-// beginEpoch stores the epoch of this opening and loads the earlier ones.
-func (s *engine) beginEpoch(ctx context.Context, w *writer, head int64) error {
-	for _, step := range []struct {
-		query string
-		args  []any
-	}{
-		{`INSERT INTO epochs (n, id, head) SELECT coalesce(max(n), 0) + 1, ?, ? FROM epochs`, []any{uuid.NewString(), head}},
-		{`DELETE FROM epochs WHERE n <= (SELECT max(n) FROM epochs) - ?`, []any{tables.MaxEpochs}},
-	} {
-		if _, err := w.conn.ExecContext(ctx, step.query, step.args...); err != nil {
-			return err
-		}
-	}
-	return s.LoadEpochs(w.read(ctx))
 }
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) { s.writer.publish = publish }

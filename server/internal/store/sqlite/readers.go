@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"sync"
 
 	"github.com/hookback/hookback/server/internal/store/tables"
@@ -98,8 +97,7 @@ func (s *statements) get(ctx context.Context, into []any, query string, args ...
 		return false, err
 	}
 	defer started()
-	err = stmt.QueryRowContext(ctx, args...).Scan(into...)
-	return err == nil, ignoreNoRows(err)
+	return tables.IsFound(stmt.QueryRowContext(ctx, args...).Scan(into...))
 }
 
 // getByKey is get for a statement that reads by key, which can't be interrupted: a context that
@@ -115,14 +113,6 @@ func (s *statements) close() {
 	for _, stmt := range s.cache {
 		_ = stmt.Close()
 	}
-}
-
-// ignoreNoRows drops the error of a scan if there was no row.
-func ignoreNoRows(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
 }
 
 // eachRow calls each for every row of a query, and closes rows.

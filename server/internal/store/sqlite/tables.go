@@ -10,6 +10,7 @@ import (
 // tableEngine implements tables.Engine.
 type tableEngine struct {
 	numberedNames
+	*tables.Queue
 	s *engine
 }
 
@@ -30,15 +31,19 @@ func (n numberedNames) NameText(ctx context.Context, kind tables.NameKind, numbe
 	return n.from.names.nameText(ctx, n.from, kind, number)
 }
 
-func (e tableEngine) Commit(ctx context.Context, o *tables.Op, until <-chan struct{}) error {
-	return e.s.Queue.Commit(ctx, o, until)
-}
-
 func (e tableEngine) Member() string { return e.s.Self() }
 
 func (e tableEngine) Place() (p store.Place) { return p }
 
 func (e tableEngine) RequireCurrent(store.Authority) error { return nil }
+
+// exec returns a function that executes statements on the connection that writes.
+func (w *writer) exec(ctx context.Context) func(query string, args ...any) error {
+	return func(query string, args ...any) error {
+		_, err := w.conn.ExecContext(ctx, translate(query), args...)
+		return err
+	}
+}
 
 // read returns the queries of the connection that writes.
 func (w *writer) read(ctx context.Context) tables.Query {

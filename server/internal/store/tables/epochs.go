@@ -3,10 +3,12 @@ package tables
 import (
 	"math"
 	"slices"
+
+	"github.com/google/uuid"
 )
 
-// MaxEpochs is the number of epochs that are known. A reader with an older one starts again.
-const MaxEpochs = 64
+// maxEpochs is the number of epochs that are known. A reader with an older one starts again.
+const maxEpochs = 64
 
 // epoch is one opening of the database.
 type epoch struct {
@@ -20,6 +22,17 @@ func (t *Tables) LoadEpochs(query Query) error {
 	err := query(appendTo(&list, func(e *epoch) []any { return []any{&e.id, &e.head} }), `SELECT id, head FROM epochs ORDER BY n`)
 	if err == nil {
 		t.epochs.Store(&list)
+	}
+	return err
+}
+
+// BeginEpoch stores an epoch of a log that ends at head. timeline is the line of the server's history.
+func BeginEpoch(exec func(query string, args ...any) error, head int64, timeline string) error {
+	// Another hub may do the same at this moment. Then there are two epochs with this head.
+	err := exec(`INSERT INTO epochs (n, id, head/*[*/, timeline/*]*/) SELECT coalesce(max(n), 0) + 1, $1, $2/*[*/, $3/*]*/ FROM epochs
+		WHERE true ON CONFLICT DO NOTHING`, uuid.NewString(), head, timeline)
+	if err == nil {
+		err = exec(`DELETE FROM epochs WHERE n <= (SELECT max(n) FROM epochs) - $1`, maxEpochs)
 	}
 	return err
 }

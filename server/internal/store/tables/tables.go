@@ -5,6 +5,7 @@ package tables
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -168,8 +169,7 @@ type Engine interface {
 	Read(ctx context.Context, each func(Rows) error, query string, args ...any) error
 	// ReadOne reads one row, by its key or of few. It does not end with ctx.
 	ReadOne(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
-	// Commit waits until a write is committed and published. It may wait for the commit of another write, until a
-	// channel is closed; nil: it doesn't.
+	// Commit waits until a write is committed and published, as Queue.Commit.
 	Commit(ctx context.Context, o *Op, until <-chan struct{}) error
 	// Member is store.Members.Self. With the same name, it would be what an engine without that method has.
 	Member() string
@@ -259,6 +259,17 @@ func nextID(tx Tx, table string) (int64, error) {
 func (t *Tables) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
 	ms, err := read[int64](ctx, t, query, args...)
 	return Time(ms), err
+}
+
+// IsFound returns the result of a scan of one row: an error of a driver without a row is none.
+func IsFound(err error) (bool, error) { return err == nil, IgnoreNoRows(err) }
+
+// IgnoreNoRows drops the error of a scan if there was no row.
+func IgnoreNoRows(err error) error {
+	if errors.Is(err, sql.ErrNoRows) { // pgx.ErrNoRows is one
+		return nil
+	}
+	return err
 }
 
 func orNotFound(found bool, err error) error {
