@@ -98,7 +98,7 @@ func (f *Follower) Step(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	entries, upTo, err := f.Store.RatingEntries(ctx, f.at, f.rows)
+	entries, upTo, err := f.Store.LogEntries(ctx, store.RatingReader, f.at, f.rows)
 	if err != nil || upTo == f.at {
 		return false, err
 	}

@@ -86,7 +86,7 @@ func (p *projector) step(ctx context.Context) (more bool, err error) {
 		}
 		p.at = p.cursor
 	}
-	entries, upTo, err := p.Store.LogEntries(ctx, p.at, projectorBatch)
+	entries, upTo, err := p.Store.LogEntries(ctx, store.ProjectionReader, p.at, projectorBatch)
 	if err != nil || upTo == p.at {
 		return false, err
 	}

@@ -49,6 +49,11 @@ type Log interface {
 	// if seq is greater than Head, and with ErrPruned if rows after seq were removed.
 	After(ctx context.Context, seq int64, limit int) ([]LogRow, error)
 
+	// LogEntries reads the log after seq, up to which the reader has finished it. upTo is the position that
+	// the entries reach: at most seq+limit, less if events are big, and seq at the end of the log. Unlike
+	// After it skips pruned rows.
+	LogEntries(ctx context.Context, reader LogReader, seq int64, limit int) (entries []LogEntry, upTo int64, err error)
+
 	// Event returns an event with its full payload, and its transcript or nil. It fails
 	// with schema.ErrNotFound.
 	Event(ctx context.Context, id schema.EventID) (*Event, []byte, error)
@@ -58,6 +63,17 @@ type Log interface {
 	// SetPublish before the first write.
 	SetPublish(publish func([]LogRow))
 }
+
+// LogReader is a reader of LogEntries.
+type LogReader int
+
+// The readers.
+const (
+	ProjectionReader LogReader = iota
+	RatingReader
+	IndexReader // of the store itself
+	TraceReader // whose rows are not kept in memory
+)
 
 // Lag is how far a background reader of the log is behind.
 type Lag struct {

@@ -10,11 +10,6 @@ import (
 
 // Projections are tables that are computed from the log.
 type Projections interface {
-	// LogEntries reads the log after seq. upTo is the position it reached: at most
-	// seq+limit, less if events are big, and seq at the end of the log. Unlike After it
-	// skips pruned rows.
-	LogEntries(ctx context.Context, seq int64, limit int) (entries []LogEntry, upTo int64, err error)
-
 	// ProjectionCursor returns the log position up to which the projections are complete.
 	ProjectionCursor(ctx context.Context) (cursor int64, err error)
 

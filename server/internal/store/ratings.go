@@ -13,9 +13,6 @@ type Ratings interface {
 	// RatingCursor returns the log position up to which the ratings are complete.
 	RatingCursor(ctx context.Context) (cursor int64, err error)
 
-	// RatingEntries is LogEntries for the reader of this projection.
-	RatingEntries(ctx context.Context, seq int64, limit int) (entries []LogEntry, upTo int64, err error)
-
 	// OverruledCalls returns the calls that the hub's directive decided, by the events that report
 	// them with seq after < seq <= upTo: who decided. A grant doesn't count against a policy's denial.
 	OverruledCalls(ctx context.Context, after, upTo int64) (map[schema.EventID]history.CallDecider, error)

@@ -4,9 +4,6 @@ import "context"
 
 // Traces holds how far the turns of the log were sent as traces.
 type Traces interface {
-	// TraceEntries is LogEntries for the sender of traces.
-	TraceEntries(ctx context.Context, seq int64, limit int) (entries []LogEntry, upTo int64, err error)
-
 	// TraceCursor returns the stored cursor. isSet is false if there is none.
 	TraceCursor(ctx context.Context) (cursor TraceCursor, isSet bool, err error)
 

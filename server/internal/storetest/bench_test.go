@@ -49,7 +49,7 @@ func BenchmarkIngest(b *testing.B) {
 // reachHead pretends that the projections are complete. Posters would wait for them.
 func reachHead(b *testing.B, s store.Store) {
 	b.Helper()
-	_, _, err := s.LogEntries(b.Context(), s.Head(), 1)
+	_, _, err := s.LogEntries(b.Context(), store.ProjectionReader, s.Head(), 1)
 	require.NoError(b, err)
 }
 

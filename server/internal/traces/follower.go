@@ -131,7 +131,7 @@ func (f *Follower) Step(ctx context.Context) (more bool, err error) {
 		return false, f.recordFailure(err)
 	}
 	if len(f.builder.ended) == 0 {
-		entries, upTo, err := f.Store.TraceEntries(ctx, f.at, batchRows)
+		entries, upTo, err := f.Store.LogEntries(ctx, store.TraceReader, f.at, batchRows)
 		if err != nil {
 			return false, f.recordFailure(err)
 		}

@@ -149,7 +149,7 @@ func indexText(dst []byte, e *store.Event) []byte {
 
 // readSegment reads the events from first to last, or up to an earlier row upTo.
 func (x *Indexer) readSegment(ctx context.Context, first, last int64) (events []*store.Event, upTo int64, err error) {
-	if entries, upTo, ok := x.State.Tail.Entries(tailIndexer, first-1, int(last-first+1)); ok {
+	if entries, upTo, ok := x.State.Tail.Entries(store.IndexReader, first-1, int(last-first+1)); ok {
 		for i := range entries {
 			if !entries[i].Ends {
 				events = append(events, entries[i].Event)

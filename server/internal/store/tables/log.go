@@ -101,32 +101,26 @@ var queryEntryEvents = `SELECT ` + eventColumns + fullPayload + `q.question, q.a
 const queryEntryEnds = `SELECT seq, question, status FROM changes
 	WHERE seq > $1 AND seq <= $2 AND ends ORDER BY seq`
 
-func (t *Tables) LogEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
-	t.State.Projected.Reach(seq)
-	entries, upTo, err = t.entries(ctx, tailProjector, seq, limit)
-	if len(entries) == 0 && err == nil {
-		t.State.Projected.Reach(upTo)
-	}
-	return entries, upTo, err
-}
-
-// entries returns the entries after seq for a reader of the tail.
-func (t *Tables) entries(ctx context.Context, reader int, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
+func (t *Tables) LogEntries(
+	ctx context.Context, reader store.LogReader, seq int64, limit int,
+) (entries []store.LogEntry, upTo int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, seq, err
 	}
-	entries, upTo, ok := t.State.Tail.Entries(reader, seq, limit)
-	if !ok {
+	isKept := false
+	if reader != store.TraceReader {
+		entries, upTo, isKept = t.State.Tail.Entries(reader, seq, limit)
+	}
+	if !isKept {
 		entries, upTo, err = t.readEntries(ctx, seq, limit)
 	}
-	return entries, upTo, err
-}
-
-func (t *Tables) TraceEntries(ctx context.Context, seq int64, limit int) (entries []store.LogEntry, upTo int64, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, seq, err
+	if reader == store.ProjectionReader {
+		t.State.Projected.Reach(seq)
+		if len(entries) == 0 && err == nil {
+			t.State.Projected.Reach(upTo)
+		}
 	}
-	return t.readEntries(ctx, seq, limit)
+	return entries, upTo, err
 }
 
 // readEntries is logTail.Entries from the database.

@@ -24,16 +24,8 @@ type logTail struct {
 	first int64     // seq of rows[0]
 	rows  []tailRow // consecutive seqs
 	bytes int
-	read  [tailReaders]int64 // newest row that each reader has finished
+	read  [store.TraceReader]int64 // newest row that each reader has finished
 }
-
-// The readers of the tail.
-const (
-	tailProjector = iota
-	tailIndexer
-	tailRatings
-	tailReaders
-)
 
 // tailRow is a row of the tail.
 type tailRow struct {
@@ -94,7 +86,7 @@ func (l *logTail) trim(pruned int64) {
 
 // Entries returns the entries after seq, which the reader has finished, up to limit rows. upTo is
 // the position that they reach. If ok is false, the next row is only in the database.
-func (l *logTail) Entries(reader int, seq int64, limit int) (entries []store.LogEntry, upTo int64, ok bool) {
+func (l *logTail) Entries(reader store.LogReader, seq int64, limit int) (entries []store.LogEntry, upTo int64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.read[reader] = seq

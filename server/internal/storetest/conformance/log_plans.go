@@ -60,7 +60,7 @@ func addLogReads(add addCall, since int64) {
 		return errorOf(t.ReadLog(ctx, t.Head()-1, t.Head(), 1))
 	})
 	add("TraceEntries", func(ctx context.Context, t *tables.Tables) error {
-		_, _, err := t.TraceEntries(ctx, since, 512)
+		_, _, err := t.LogEntries(ctx, store.TraceReader, since, 512)
 		return err
 	})
 	add("FilterOptions", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.FilterOptions(ctx)) })

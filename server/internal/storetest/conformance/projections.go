@@ -144,7 +144,7 @@ func (s suite) TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	q := b.MustQuestion(t, 2)
 	require.NoError(t, b.Apply(ctx, store.Change{Event: &q.Event, Version: q.Version, State: q.State, Status: []byte(`{"status":"responded"}`)}))
 
-	entries, upTo, err := b.LogEntries(ctx, 0, 100)
+	entries, upTo, err := b.LogEntries(ctx, store.ProjectionReader, 0, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, upTo, "a change that is no resolution is skipped")
 	require.Len(t, entries, 4)
@@ -161,7 +161,7 @@ func (s suite) TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 	var seqs []int64
 	for at, turn := int64(0), 0; at < b.Head(); turn++ {
 		require.Less(t, turn, 10)
-		piece, upTo, err := b.LogEntries(ctx, at, 1)
+		piece, upTo, err := b.LogEntries(ctx, store.ProjectionReader, at, 1)
 		require.NoError(t, err)
 		require.Equal(t, at+1, upTo)
 		for _, e := range piece {
@@ -170,7 +170,7 @@ func (s suite) TestLogEntries_ReturnsEventsAndEnds(t *testing.T) {
 		at = upTo
 	}
 	require.Equal(t, []int64{1, 2, 3, 4}, seqs)
-	entries, upTo, err = b.LogEntries(ctx, 5, 10)
+	entries, upTo, err = b.LogEntries(ctx, store.ProjectionReader, 5, 10)
 	require.NoError(t, err)
 	require.Empty(t, entries)
 	require.EqualValues(t, 5, upTo)
@@ -196,7 +196,7 @@ func (s suite) TestLogEntries_AreEqualAfterReopen(t *testing.T) {
 
 	readAll := func() (all []store.LogEntry) {
 		for at := int64(0); at < b.Head(); {
-			entries, upTo, err := b.LogEntries(ctx, at, 100)
+			entries, upTo, err := b.LogEntries(ctx, store.ProjectionReader, at, 100)
 			require.NoError(t, err)
 			require.Greater(t, upTo, at)
 			all, at = append(all, entries...), upTo
@@ -218,11 +218,11 @@ func (s suite) TestLogEntries_LimitsPageSize(t *testing.T) {
 		d.Transcript = []byte(`["` + strings.Repeat("x", 4<<20) + `"]`)
 		b.MustAppend(t, d)
 	}
-	entries, upTo, err := b.LogEntries(context.Background(), 0, 100)
+	entries, upTo, err := b.LogEntries(context.Background(), store.ProjectionReader, 0, 100)
 	require.NoError(t, err)
 	require.Less(t, len(entries), 6)
 	require.EqualValues(t, len(entries), upTo)
-	rest, upTo, err := b.LogEntries(context.Background(), upTo, 100)
+	rest, upTo, err := b.LogEntries(context.Background(), store.ProjectionReader, upTo, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, upTo)
 	require.Len(t, rest, 6-len(entries))
@@ -246,7 +246,7 @@ func (s suite) TestLogEntries_SkipsPrunedRows(t *testing.T) {
 	var seqs []int64
 	for at, turn := int64(0), 0; at < b.Head(); turn++ {
 		require.Less(t, turn, 20)
-		entries, upTo, err := b.LogEntries(ctx, at, 10)
+		entries, upTo, err := b.LogEntries(ctx, store.ProjectionReader, at, 10)
 		require.NoError(t, err)
 		for _, e := range entries {
 			seqs = append(seqs, e.Seq)
@@ -259,7 +259,7 @@ func (s suite) TestLogEntries_SkipsPrunedRows(t *testing.T) {
 	b.Clock.Advance(2 * time.Hour)
 	_, err = b.Prune(ctx, store.RetentionPolicy{QuestionsBefore: b.Clock.Now().Add(-time.Hour)})
 	require.NoError(t, err)
-	entries, upTo, err := b.LogEntries(ctx, 100, 10)
+	entries, upTo, err := b.LogEntries(ctx, store.ProjectionReader, 100, 10)
 	require.NoError(t, err)
 	require.Equal(t, b.Head(), upTo)
 	require.Len(t, entries, 1)
@@ -501,7 +501,7 @@ func (s suite) TestReaders_StopOnCancel(t *testing.T) {
 	cancel()
 	for name, read := range map[string]func() error{
 		"Cursor":        func() error { _, err := b.ProjectionCursor(ctx); return err },
-		"LogEntries":    func() error { _, _, err := b.LogEntries(ctx, 0, 9); return err },
+		"LogEntries":    func() error { _, _, err := b.LogEntries(ctx, store.ProjectionReader, 0, 9); return err },
 		"Sessions":      func() error { _, _, err := b.Sessions(ctx, store.SessionFilter{Limit: 1}); return err },
 		"search":        func() error { _, _, err := b.Sessions(ctx, store.SessionFilter{Limit: 1, Text: "x"}); return err },
 		"SessionFacts":  func() error { _, err := b.SessionFacts(ctx, "a", "b"); return err },

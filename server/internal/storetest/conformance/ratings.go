@@ -156,13 +156,13 @@ func (s suite) TestRatingEntries_ReadsLog(t *testing.T) {
 	for range 5 {
 		b.MustAppend(t, NewDraft("app", "s", "PreToolUse", "Bash"))
 	}
-	_, upTo, err := b.LogEntries(ctx, 0, 5)
+	_, upTo, err := b.LogEntries(ctx, store.ProjectionReader, 0, 5)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, upTo)
-	_, _, err = b.LogEntries(ctx, 5, 5)
+	_, _, err = b.LogEntries(ctx, store.ProjectionReader, 5, 5)
 	require.NoError(t, err)
 	for seq := int64(0); seq < 5; {
-		entries, upTo, err := b.RatingEntries(ctx, seq, 2)
+		entries, upTo, err := b.LogEntries(ctx, store.RatingReader, seq, 2)
 		require.NoError(t, err)
 		require.Equal(t, seq+1, entries[0].Seq)
 		require.Equal(t, "Bash", entries[0].Event.Tool)

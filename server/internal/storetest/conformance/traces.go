@@ -29,9 +29,9 @@ func (s suite) TestTraces_EntriesAreThoseOfProjections(t *testing.T) {
 	for range 5 {
 		b.MustAppend(t, NewDraft("app", "s", "PreToolUse", "Bash"))
 	}
-	want, wantUpTo, err := b.LogEntries(t.Context(), 1, 3)
+	want, wantUpTo, err := b.LogEntries(t.Context(), store.ProjectionReader, 1, 3)
 	require.NoError(t, err)
-	got, upTo, err := b.TraceEntries(t.Context(), 1, 3)
+	got, upTo, err := b.LogEntries(t.Context(), store.TraceReader, 1, 3)
 	require.NoError(t, err)
 	require.Equal(t, wantUpTo, upTo)
 	require.Len(t, got, len(want))
@@ -39,7 +39,7 @@ func (s suite) TestTraces_EntriesAreThoseOfProjections(t *testing.T) {
 		require.Equal(t, want[i].Seq, got[i].Seq)
 		require.Equal(t, want[i].Event.UID, got[i].Event.UID)
 	}
-	_, upTo, err = b.TraceEntries(t.Context(), 5, 3)
+	_, upTo, err = b.LogEntries(t.Context(), store.TraceReader, 5, 3)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, upTo)
 }
