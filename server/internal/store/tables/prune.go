@@ -73,7 +73,7 @@ func (r *pruneRun) pruneEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.pruneEventsUntil(ctx, end, func(*Work) (bool, error) { return true, nil })
+	return r.pass(ctx, 0, queryPrunable, r.removeEvents, end)
 }
 
 // pruneSize removes the oldest events while the database exceeds its size.
@@ -81,28 +81,33 @@ func (r *pruneRun) pruneSize(ctx context.Context) error {
 	if r.MaxBytes <= 0 {
 		return nil
 	}
-	return r.pruneEventsUntil(ctx, r.Head()+1, func(w *Work) (bool, error) {
-		size, err := w.Size()
-		return size > r.MaxBytes, err
-	})
-}
-
-func (r *pruneRun) pruneEventsUntil(ctx context.Context, end int64, goesOn func(*Work) (bool, error)) error {
-	from := int64(0)
-	return r.repeat(ctx, func(w *Work) (int, error) {
-		if ok, err := goesOn(w); err != nil || !ok {
+	return r.pass(ctx, 0, queryPrunable, func(w *Work, pruned []prunedEvent) (int, error) {
+		if size, err := w.Size(); err != nil || size <= r.MaxBytes {
 			return 0, err
 		}
-		pruned, err := w.selectPrunable(queryPrunable, from, end, r.batch)
+		return r.removeEvents(w, pruned)
+	}, r.Head()+1)
+}
+
+// pass removes what a query selects from a position on, one batch after the other, until remove removes nothing. args
+// are the query's between that position and the number of rows.
+func (r *pruneRun) pass(
+	ctx context.Context, from int64, query string, remove func(*Work, []prunedEvent) (int, error), args ...any,
+) error {
+	return r.repeat(ctx, func(w *Work) (int, error) {
+		pruned, err := w.selectPrunable(query, append(append([]any{from}, args...), r.batch)...)
 		if err != nil || len(pruned) == 0 {
 			return 0, err
 		}
-		w.afterCommit(func() {
-			from = pruned[len(pruned)-1].seq + 1
-			r.result.Events += int64(len(pruned))
-		})
-		return len(pruned), w.removeEvents(pruned)
+		w.afterCommit(func() { from = pruned[len(pruned)-1].seq + 1 })
+		return remove(w, pruned)
 	})
+}
+
+// removeEvents removes events, and counts them when that is committed.
+func (r *pruneRun) removeEvents(w *Work, pruned []prunedEvent) (int, error) {
+	w.afterCommit(func() { r.result.Events += int64(len(pruned)) })
+	return len(pruned), w.removeEvents(pruned)
 }
 
 const queryPrunableImports = `SELECT active, app, session FROM sessions /*!INDEXED BY sessions_imported*/
@@ -127,7 +132,6 @@ func (r *pruneRun) pruneImports(ctx context.Context) error {
 	return r.repeat(ctx, func(w *Work) (int, error) {
 		sessions, err := collectIn(w, func(s *importedSession) []any { return []any{&s.active, &s.key.App, &s.key.Session} },
 			queryPrunableImports, last, activeSince(r.EventsBefore), r.batch)
-		removed := 0
 		for _, s := range sessions {
 			if err != nil {
 				break
@@ -135,15 +139,13 @@ func (r *pruneRun) pruneImports(ctx context.Context) error {
 			var pruned []prunedEvent
 			if pruned, err = w.selectPrunable(queryImportEvents, Name{AppName, s.key.App}, Name{SessionName, s.key.Session},
 				Name{TypeName, history.EventSessionImported}); err == nil {
-				err = w.removeEvents(pruned)
+				_, err = r.removeEvents(w, pruned)
 			}
-			removed += len(pruned)
 		}
 		w.afterCommit(func() {
 			if len(sessions) > 0 {
 				last = sessions[len(sessions)-1].active
 			}
-			r.result.Events += int64(removed)
 		})
 		return len(sessions), err
 	})
@@ -278,15 +280,7 @@ func (r *pruneRun) pruneQuestions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	from := int64(0)
-	return r.repeat(ctx, func(w *Work) (int, error) {
-		pruned, err := w.selectPrunable(queryPrunableQuestions, from, end, Millis(r.QuestionsBefore), r.batch)
-		if err != nil || len(pruned) == 0 {
-			return 0, err
-		}
-		w.afterCommit(func() { from = pruned[len(pruned)-1].seq + 1 })
-		return len(pruned), r.removeQuestions(w, pruned)
-	})
+	return r.pass(ctx, 0, queryPrunableQuestions, r.removeQuestions, end, Millis(r.QuestionsBefore))
 }
 
 // perQuestion are the statements that remove what belongs to questions.
@@ -299,28 +293,25 @@ var perQuestion = [...]string{
 const queryDecidedOf = `SELECT count(*) FROM questions WHERE seq = ANY($1) AND inbox = 'decided'`
 
 // removeQuestions removes questions with all their rows, and counts them when that is committed.
-func (r *pruneRun) removeQuestions(w *Work, pruned []prunedEvent) error {
-	if len(pruned) == 0 {
-		return nil
-	}
+func (r *pruneRun) removeQuestions(w *Work, pruned []prunedEvent) (int, error) {
 	seqs := seqsOf(pruned)
 	changes, last, err := w.DeleteChanges(seqs)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	decided, err := get[int64](w, queryDecidedOf, seqs)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	w.Decided, w.Pruned = w.Decided-decided, max(w.Pruned, last)
 	if err := w.execAll(perQuestion[:], seqs); err != nil {
-		return err
+		return 0, err
 	}
 	w.afterCommit(func() {
 		r.result.Questions += int64(len(pruned))
 		r.result.Changes += changes
 	})
-	return w.removeEvents(pruned)
+	return len(pruned), w.removeEvents(pruned)
 }
 
 // Test requests are few, and those of a day are in few segments of the log.
@@ -344,30 +335,15 @@ func (r *pruneRun) pruneTests(ctx context.Context) error {
 	}
 	segments, err := collect(ctx, r, column[int64], queryTestSegments, Name{AppName, schema.TestApp}, end>>NameSegmentBits)
 	for _, segment := range segments {
+		first, next := segment<<NameSegmentBits, min(end, (segment+1)<<NameSegmentBits)
 		if err == nil {
-			err = r.pruneTestSegment(ctx, segment<<NameSegmentBits, min(end, (segment+1)<<NameSegmentBits))
+			err = r.pass(ctx, first, queryPrunableTest, r.removeEvents, next, Name{AppName, schema.TestApp})
+		}
+		if err == nil {
+			err = r.pass(ctx, first, queryPrunableTestQuestions, r.removeQuestions, next, Name{AppName, schema.TestApp})
 		}
 	}
 	return err
-}
-
-func (r *pruneRun) pruneTestSegment(ctx context.Context, from, end int64) error {
-	app := Name{AppName, schema.TestApp}
-	return r.repeat(ctx, func(w *Work) (int, error) {
-		events, err := w.selectPrunable(queryPrunableTest, from, end, app, r.batch)
-		if err == nil {
-			err = w.removeEvents(events)
-		}
-		if err != nil {
-			return 0, err
-		}
-		w.afterCommit(func() { r.result.Events += int64(len(events)) })
-		questions, err := w.selectPrunable(queryPrunableTestQuestions, from, end, app, r.batch)
-		if err == nil {
-			err = r.removeQuestions(w, questions)
-		}
-		return len(events) + len(questions), err
-	})
 }
 
 // pruneMessages removes messages that wait no more. They are as old as the events next to them.

@@ -36,7 +36,8 @@ func (t *Tables) Questions(ctx context.Context, before schema.EventID, n int) ([
 const queryQuestion = `SELECT ` + eventColumns + fullPayload + `q.question, q.status, q.url, q.listener_key, q.protocol, q.deadline, q.text, q.asker,
 		q.requester, q.body_hash, q.ask_hash, q.secret_hash, q.has_nonce, q.version, q.state, q.answer, q.held, q.held_until, q.remind_at,
 		q.escalate_at, q.lifeline, q.receipt, q.proofs, q.owner, q.machine,
-		d.answer_id, d.state, d.attempts, d.sent, d.due, d.until, d.leased, d.handled
+		d.answer_id, coalesce(d.state, ''), coalesce(d.attempts, 0), coalesce(d.sent, false),
+		coalesce(d.due, 0), coalesce(d.until, 0), coalesce(d.leased, 0), coalesce(d.handled, 0)
 	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq
 	LEFT JOIN deliveries d ON d.seq = q.seq
 	WHERE q.seq = $1`
@@ -46,12 +47,8 @@ type questionRow struct {
 	event    eventRow
 	q        store.Question
 	window   store.UndoWindow
-	delivery struct { // all columns are NULL if there is none
-		answer, state               sql.NullString
-		attempts                    sql.NullInt64
-		sent                        sql.NullBool
-		due, until, leased, handled sql.NullInt64
-	}
+	answer   sql.NullString // NULL: there is no delivery
+	delivery store.Delivery
 }
 
 func (r *questionRow) dest(names Names) []any {
@@ -61,7 +58,7 @@ func (r *questionRow) dest(names Names) []any {
 		&q.Requester, &q.BodyHash, &q.AskHash, &q.SecretHash, &q.HasNonce, &q.Version, &q.State, &q.Answer, &r.window.Answer,
 		ScanTime(&r.window.Until), ScanTime(&q.Timers.Remind), ScanTime(&q.Timers.Escalate), &q.Lifeline,
 		&q.Receipt, &q.Proofs, &q.Owner, &q.Machine,
-		&d.answer, &d.state, &d.attempts, &d.sent, &d.due, &d.until, &d.leased, &d.handled)
+		&r.answer, &d.State, &d.Attempts, &d.Sent, ScanTime(&d.Due), ScanTime(&d.Until), ScanTime(&d.Leased), ScanTime(&d.Handled))
 }
 
 // question converts the row.
@@ -70,16 +67,14 @@ func (r *questionRow) question(ctx context.Context, names Names) (*store.Questio
 	if err != nil {
 		return nil, err
 	}
-	q, d := &r.q, &r.delivery
+	q := &r.q
 	q.Event = *e
 	if !r.window.Until.IsZero() {
 		q.UndoWindow = &r.window
 	}
-	if d.answer.Valid {
-		q.Delivery = &store.Delivery{
-			ID: e.ID, AnswerID: d.answer.String, State: schema.DeliveryState(d.state.String), Attempts: int(d.attempts.Int64), Sent: d.sent.Bool,
-			Due: Time(d.due.Int64), Until: Time(d.until.Int64), Leased: Time(d.leased.Int64), Handled: Time(d.handled.Int64),
-		}
+	if r.answer.Valid {
+		q.Delivery = &r.delivery
+		q.Delivery.ID, q.Delivery.AnswerID = e.ID, r.answer.String
 	}
 	return q, nil
 }
