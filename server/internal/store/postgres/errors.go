@@ -15,27 +15,28 @@ import (
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
-// stateOf returns the SQLSTATE of an error, or the empty string.
-func stateOf(err error) string {
+// errorOf returns the error of the server that err is; a zero one if it is none.
+func errorOf(err error) *pgconn.PgError {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
-		return e.Code
+		return e
 	}
-	return ""
+	return &pgconn.PgError{}
 }
+
+// stateOf returns the SQLSTATE of an error, or the empty string.
+func stateOf(err error) string { return errorOf(err).Code }
 
 // guardOf returns the guard of a batch that failed, or the empty string; see the function expect.
 func guardOf(err error) tables.Guard {
-	var e *pgconn.PgError
-	if errors.As(err, &e) && e.Code == "HB001" {
-		return tables.Guard(e.Message)
+	if stateOf(err) == "HB001" {
+		return tables.Guard(errorOf(err).Message)
 	}
 	return ""
 }
 
 func isRepeatedKey(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == "23505" && e.ConstraintName == "events_by_key"
+	return stateOf(err) == "23505" && errorOf(err).ConstraintName == "events_by_key"
 }
 
 // isSerializationFailure reports whether the server ended the transaction for the sake of another.

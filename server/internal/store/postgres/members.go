@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/store"
@@ -54,12 +53,13 @@ func newMembers(s *engine, cfg *Config) *members {
 const databaseMillis = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 const (
-	upsertHub = `INSERT INTO hubs (id, name, version, started_at, seen_at, facts, machine) VALUES ($1, $2, $3, $4, ` + databaseMillis + `, $5, $6)
-		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, facts = excluded.facts`
-	acquireLease = `INSERT INTO leases (name, owner, until) VALUES ('leader', $1, ` + databaseMillis + ` + $2)
-		ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
-			WHERE leases.owner = excluded.owner OR leases.until <= ` + databaseMillis + ` RETURNING true`
-	forgetHubs   = `DELETE FROM hubs WHERE seen_at < ` + databaseMillis + ` - $1`
+	// beat stores a sign of life, forgets hubs, and returns a row if this hub leads.
+	beat = `WITH alive AS (INSERT INTO hubs (id, name, version, started_at, seen_at, facts, machine)
+			VALUES ($1, $2, $3, $4, ` + databaseMillis + `, $5, $6) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, facts = excluded.facts),
+		gone AS (DELETE FROM hubs WHERE id <> $1 AND seen_at < ` + databaseMillis + ` - $7)
+		INSERT INTO leases (name, owner, until) VALUES ('leader', $1, ` + databaseMillis + ` + $8)
+			ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
+				WHERE leases.owner = excluded.owner OR leases.until <= ` + databaseMillis + ` RETURNING true`
 	queryMembers = `SELECT id, name, version, started_at, facts, machine FROM hubs WHERE seen_at > ` + databaseMillis + ` - $1 ORDER BY id`
 	freeOwned    = `UPDATE deliveries SET leased = 0, wake = due, owner = '' WHERE open AND owner <> '' AND owner = ANY($1)`
 )
@@ -93,24 +93,10 @@ func (m *members) beat(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	batch := &pgx.Batch{}
-	batch.Queue(upsertHub, m.self.ID, cleanText(m.self.Name), cleanText(m.self.Version),
-		tables.Millis(m.self.StartedAt), facts, m.self.Machine)
-	batch.Queue(forgetHubs, forgetAfter.Milliseconds())
-	batch.Queue(acquireLease, m.self.ID, leaseTime.Milliseconds())
-	results := m.store.readers.pool.SendBatch(ctx, batch)
-	for range 2 {
-		if _, err := results.Exec(); err != nil {
-			_ = results.Close()
-			return err
-		}
-	}
 	var leads bool
-	err = tables.IgnoreNoRows(results.QueryRow().Scan(&leads))
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	err = m.store.readers.get(ctx, []any{&leads}, beat, m.self.ID, m.self.Name, m.self.Version, tables.Millis(m.self.StartedAt), facts,
+		m.self.Machine, forgetAfter.Milliseconds(), leaseTime.Milliseconds())
+	if tables.IgnoreNoRows(err) != nil {
 		return err
 	}
 	if leads {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -83,23 +82,19 @@ func requireHubDatabase(ctx context.Context, file string) error {
 
 // openError adds the kept state and the next step to an error of SQLite while it opens a database.
 func openError(err error) error {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return err
-	}
 	var next string
-	switch {
+	switch code := codeOf(err); {
 	case isNotDatabase(err):
 		next = "the file's header is damaged; nothing was changed; keep a copy of the database's files, and restore a backup"
-	case e.Code()&0xff == sqlite3.SQLITE_CORRUPT:
+	case code&0xff == sqlite3.SQLITE_CORRUPT:
 		next = "the database is damaged; keep a copy of its files, and restore a backup"
 	case isBusy(err):
 		next = "another program has locked the database; nothing was changed; stop that program"
-	case slices.Contains(lockFailures, e.Code()) || e.Code()&0xff == sqlite3.SQLITE_PROTOCOL:
+	case slices.Contains(lockFailures, code) || code&0xff == sqlite3.SQLITE_PROTOCOL:
 		next = "the file system does not support the locks or the shared memory of SQLite, as some network disks; nothing was stored; choose a file on a local disk with -db"
-	case e.Code()&0xff == sqlite3.SQLITE_IOERR:
+	case code&0xff == sqlite3.SQLITE_IOERR:
 		next = "the disk reports an error; check it, and that it is not mounted read-only"
-	case e.Code()&0xff == sqlite3.SQLITE_READONLY || e.Code()&0xff == sqlite3.SQLITE_CANTOPEN:
+	case code&0xff == sqlite3.SQLITE_READONLY || code&0xff == sqlite3.SQLITE_CANTOPEN:
 		next = "make the database's files and their folder writable for the hub's account"
 	default:
 		return err
@@ -110,11 +105,6 @@ func openError(err error) error {
 var lockFailures = []int{
 	sqlite3.SQLITE_IOERR_LOCK, sqlite3.SQLITE_IOERR_RDLOCK, sqlite3.SQLITE_IOERR_UNLOCK, sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
 	sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMLOCK, sqlite3.SQLITE_IOERR_SHMMAP,
-}
-
-func isNotDatabase(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_NOTADB
 }
 
 func ensurePrivateDir(file string) error {

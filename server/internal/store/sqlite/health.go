@@ -47,12 +47,8 @@ func commitFault(err error) *tables.Fault {
 		return nil
 	}
 	f := &tables.Fault{Cause: err, Detail: "the database does not accept writes; " + keptSentence, Next: "See the hub's log." + endsWithWrite}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return f
-	}
-	switch {
-	case e.Code() == sqlite3.SQLITE_IOERR_FSYNC || e.Code() == sqlite3.SQLITE_IOERR_DIR_FSYNC:
+	switch code := codeOf(err); {
+	case code == sqlite3.SQLITE_IOERR_FSYNC || code == sqlite3.SQLITE_IOERR_DIR_FSYNC:
 		// The kernel marks pages as clean that it failed to write, so a second fsync succeeds
 		// although they are not on the disk.
 		f.Detail = "the disk did not confirm a write (fsync failed), so the hub stops; " + keptSentence
@@ -64,13 +60,13 @@ func commitFault(err error) *tables.Fault {
 	case isBusy(err):
 		f.Detail = "another program has locked the database, so nothing is stored; " + keptSentence
 		f.Next = "Stop the program that has the hub's database open." + endsWithWrite
-	case e.Code()&0xff == sqlite3.SQLITE_READONLY:
+	case code&0xff == sqlite3.SQLITE_READONLY:
 		f.Detail = "the database is read-only, so nothing is stored; " + keptSentence
 		f.Next = "Make the hub's database and its folder writable for the hub's account." + endsWithWrite
-	case e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB:
+	case code&0xff == sqlite3.SQLITE_CORRUPT || isNotDatabase(err):
 		f.Detail = "the database is damaged, so nothing is stored"
 		f.Next = "Stop the hub, keep a copy of its database files, run hookback-server check, and restore a backup."
-	case e.Code()&0xff == sqlite3.SQLITE_IOERR:
+	case code&0xff == sqlite3.SQLITE_IOERR:
 		f.Detail = "the disk reports an error, so nothing is stored; " + keptSentence
 		f.Next = "Check the disk of the hub's database, and that it is not mounted read-only." + endsWithWrite
 	}
@@ -84,26 +80,29 @@ func errOfCommit(err error) error {
 		return errNoReserve
 	case isBusy(err):
 		return fmt.Errorf("%w: another program locked the database: %w", schema.ErrBusy, err)
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
+	case codeOf(err) == 0:
 		return err
+	default:
+		return commitFault(err).Err()
 	}
-	return commitFault(err).Err()
+}
+
+// codeOf returns the extended result code of an error of SQLite, whose lowest byte is the primary one; 0: it is none.
+func codeOf(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
 }
 
 // isFull reports whether SQLite ran out of disk space, including the case where it
 // could not grow its shared memory file.
 func isFull(err error) bool {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
+	return codeOf(err)&0xff == sqlite3.SQLITE_FULL || codeOf(err) == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
 // isBusy reports whether another program held the database lock.
-func isBusy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
-}
+func isBusy(err error) bool { return codeOf(err)&0xff == sqlite3.SQLITE_BUSY }
+
+func isNotDatabase(err error) bool { return codeOf(err)&0xff == sqlite3.SQLITE_NOTADB }

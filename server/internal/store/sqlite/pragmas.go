@@ -37,21 +37,12 @@ func pragmas(synchronous string, readOnly bool) []pragma {
 	return append(both, pragma{"query_only", "0", "0"})
 }
 
-// dsnKeys are parameters that the driver validates. It ignores a typo in _pragma.
-var dsnKeys = map[string]string{
-	"busy_timeout": "_busy_timeout", "journal_mode": "_journal_mode",
-	"synchronous": "_synchronous", "query_only": "_query_only",
-}
-
-// dsn returns the data source name of a database, including its pragmas.
+// dsn returns the data source name of a database, including its pragmas. The driver ignores a typo in one: see
+// checkPragmas.
 func dsn(file, synchronous string, readOnly bool) string {
 	// With mode rw a database that was removed is not replaced by an empty one.
 	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_defensive": {"1"}}
 	for _, s := range pragmas(synchronous, readOnly) {
-		if key, ok := dsnKeys[s.name]; ok {
-			q.Set(key, s.value)
-			continue
-		}
 		q.Add("_pragma", s.name+"("+s.value+")")
 	}
 	if readOnly {
