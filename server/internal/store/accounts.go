@@ -117,3 +117,58 @@ type PeopleChange struct {
 	RemovedPasskeys []string       // IDs to remove
 	LedgerRecords   []LedgerRecord // audit log records of the change
 }
+
+// Flow is the state between two steps of a sign-in or of another exchange. It works once. The steps may
+// reach different hubs.
+type Flow struct {
+	ID        []byte // hash of a secret
+	Kind      string // the flows of a kind have a common limit
+	Data      []byte // encrypted by the caller, unless it is not secret
+	ExpiresAt time.Time
+}
+
+// Flows are the pending flows.
+type Flows interface {
+	// PutFlow stores a flow, and replaces one with the same id. It removes the flows that have expired at
+	// now, and the flows of its kind beyond limit that expire first. It works on a full disk: people must be
+	// able to sign in.
+	PutFlow(ctx context.Context, f *Flow, now time.Time, limit int) error
+
+	// TakeFlow removes a flow and returns it. Of several callers, one gets it. It fails with
+	// schema.ErrNotFound if there is none, or if it has expired at now.
+	TakeFlow(ctx context.Context, id []byte, now time.Time) (Flow, error)
+}
+
+// Share is a link that shows one session, read-only. Only the hash of its secret is stored.
+type Share struct {
+	ID         string
+	Session    SessionKey
+	Person     string // its author
+	Hash       []byte
+	Transcript bool // the link also shows transcripts
+
+	CreatedAt, ExpiresAt, OpenedAt time.Time // OpenedAt is zero if never opened
+	Opens                          int64
+}
+
+// Shares are the share links of the hub. A link is removed with its session, with its author's account
+// or its reset, and when its author loses the role operator.
+type Shares interface {
+	// Shares returns all share links, the newest first.
+	Shares(ctx context.Context) ([]Share, error)
+
+	// Share returns a share link. It fails with schema.ErrNotFound if there is none.
+	Share(ctx context.Context, id string) (Share, error)
+
+	// CreateShare stores a share link with a record of the audit log, and removes the links that expired
+	// before it was created. It fails with schema.ErrNotFound if the hub has no such session, or if its author is not
+	// an operator.
+	CreateShare(ctx context.Context, s Share, record LedgerRecord) error
+
+	// RemoveShare removes a share link with a record of the audit log. It fails with schema.ErrNotFound if
+	// there is none.
+	RemoveShare(ctx context.Context, id string, record LedgerRecord) error
+
+	// RecordShareOpened counts an opening of a share link. The first one is recorded in the audit log.
+	RecordShareOpened(ctx context.Context, id string, at time.Time, first LedgerRecord) error
+}

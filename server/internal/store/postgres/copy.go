@@ -3,10 +3,14 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -309,6 +313,205 @@ func (c *copier) checkEnds(ctx context.Context) error {
 		return fmt.Errorf("the log ends at %d in place of %d; nothing was kept", stored.Head, c.state.Head)
 	case end.N != c.state.ChainN || end.Hash != c.state.ChainHash:
 		return fmt.Errorf("the audit log ends at entry %d in place of %d, or with another hash; nothing was kept", end.N, c.state.ChainN)
+	}
+	return nil
+}
+
+// copyColumn is a column to copy.
+type copyColumn struct {
+	name, kind string // kind is the type's name in PostgreSQL
+	isUnique   bool   // part of a unique index
+	isIdentity bool   // its numbers come from a sequence
+}
+
+// copyTable is a table to copy.
+type copyTable struct {
+	name    string
+	columns []copyColumn
+	key     []string // of the primary key
+	order   string   // the primary key, if it is one number: the rows are compared in its order; else empty
+}
+
+const queryCopyColumns = `SELECT c.relname, a.attname, t.typname, a.atthasdef OR a.attidentity <> '' OR NOT a.attnotnull, a.attidentity <> '',
+		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND a.attnum = ANY (i.indkey)),
+		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey))
+	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+		JOIN pg_type t ON t.oid = a.atttypid
+	WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+	ORDER BY c.relname <> 'hub', c.relname, a.attnum`
+
+// planCopy lists the tables that the source has. The first one is hub: its row keeps a hub from starting.
+func planCopy(ctx context.Context, conn *pgx.Conn, source store.CopySource) ([]copyTable, error) {
+	var plan []copyTable
+	rows, err := conn.Query(ctx, queryCopyColumns)
+	err = eachRow(rows, err, func(rows tables.Rows) error {
+		var table string
+		var c copyColumn
+		var isOptional, isKey bool
+		if err := rows.Scan(&table, &c.name, &c.kind, &isOptional, &c.isIdentity, &c.isUnique, &isKey); err != nil {
+			return err
+		}
+		given := source.Columns(table)
+		if given == nil {
+			return nil
+		}
+		if len(plan) == 0 || plan[len(plan)-1].name != table {
+			plan = append(plan, copyTable{name: table})
+		}
+		t := &plan[len(plan)-1]
+		if isKey {
+			t.key = append(t.key, c.name)
+		}
+		switch {
+		case slices.Contains(given, c.name):
+			t.columns = append(t.columns, c)
+		case !isOptional:
+			return fmt.Errorf("the file has nothing for the column %s of the table %s", c.name, table)
+		}
+		return nil
+	})
+	for i := range plan {
+		plan[i].setOrder()
+	}
+	return plan, err
+}
+
+func (t *copyTable) setOrder() {
+	for _, c := range t.columns {
+		if len(t.key) == 1 && c.name == t.key[0] && c.kind == "int8" {
+			t.order = c.name
+		}
+	}
+}
+
+func (t *copyTable) names() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+// insertQuery returns a statement that inserts one row whose key may be taken. It returns whether
+// the row is new, or no row.
+func (t *copyTable) insertQuery() string {
+	places := make([]string, len(t.columns))
+	for i := range places {
+		places[i] = fmt.Sprintf("$%d", i+1)
+	}
+	var added []string
+	for _, column := range tables.SumColumns[t.name] {
+		added = append(added, fmt.Sprintf(`%[1]s = t.%[1]s + excluded.%[1]s`, column))
+	}
+	if t.name == "tool_histograms" { // whose readers add the parts
+		added = []string{`bins = concat_ws(';', nullif(t.bins, ''), nullif(excluded.bins, ''))`}
+	}
+	action := `ON CONFLICT DO NOTHING`
+	if added != nil {
+		action = `ON CONFLICT (` + strings.Join(t.key, ", ") + `) DO UPDATE SET ` + strings.Join(added, ", ")
+	}
+	return fmt.Sprintf(`INSERT INTO %s AS t (%s) VALUES (%s) %s RETURNING xmax = 0`,
+		t.name, strings.Join(t.names(), ", "), strings.Join(places, ", "), action)
+}
+
+// convert returns a row of the source with the values for the target. isMergeable is set if it has a name in a unique
+// index that cleanText changes: another row may have that name.
+func (t *copyTable) convert(values []any) (row []any, isMergeable bool, err error) {
+	row = make([]any, len(values))
+	for i, value := range values {
+		column := &t.columns[i]
+		if row[i], err = column.convert(value); err != nil {
+			return nil, false, err
+		}
+		if text, ok := row[i].(string); ok && column.isUnique {
+			isMergeable = isMergeable || text != string(value.([]byte)) //nolint:forcetypeassert // a text is bytes before
+		}
+	}
+	return row, isMergeable, nil
+}
+
+func (c *copyColumn) convert(value any) (any, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case int64:
+		switch c.kind {
+		case "int8", "int4", "int2":
+			return v, nil
+		case "bool":
+			return v != 0, nil
+		case "float8":
+			return float64(v), nil
+		}
+	case float64:
+		if c.kind == "float8" {
+			return v, nil
+		}
+	case []byte:
+		switch {
+		case c.kind == "bytea":
+			return tables.NonNil(v), nil // the driver reads empty bytes as nil, which would be NULL
+		case c.kind == "uuid" && len(v) == 16:
+			return [16]byte(v), nil
+		case c.kind == "text":
+			return cleanText(string(v)), nil
+		}
+	}
+	return nil, fmt.Errorf("the column %s is %s, and the file has a %T", c.name, c.kind, value)
+}
+
+// rowsPerDigest is the number of rows of which one digest is computed.
+const rowsPerDigest = 100_000
+
+// rowDigest computes digests of the rows of a table.
+type rowDigest struct {
+	hash   hash.Hash
+	buffer []byte
+	rows   int64
+	bytes  int64
+	sums   [][sha256.Size]byte
+}
+
+func newRowDigest() *rowDigest { return &rowDigest{hash: sha256.New()} }
+
+// add adds a row. Numbers of any size are equal if their values are.
+func (d *rowDigest) add(row []any) {
+	d.buffer = d.buffer[:0]
+	for _, value := range row {
+		switch v := value.(type) {
+		case string:
+			d.buffer = append(binary.AppendUvarint(append(d.buffer, 'b'), uint64(len(v))), v...)
+		case []byte:
+			d.buffer = append(binary.AppendUvarint(append(d.buffer, 'b'), uint64(len(v))), v...)
+		case nil:
+			d.buffer = append(d.buffer, 'n')
+		default:
+			d.buffer = fmt.Append(append(d.buffer, 'v'), v, ";")
+		}
+	}
+	_, _ = d.hash.Write(d.buffer)
+	d.bytes += int64(len(d.buffer))
+	if d.rows++; d.rows%rowsPerDigest == 0 {
+		d.cut()
+	}
+}
+
+func (d *rowDigest) cut() {
+	d.sums = append(d.sums, [sha256.Size]byte(d.hash.Sum(nil)))
+	d.hash.Reset()
+}
+
+// compare fails if the digests differ.
+func (d *rowDigest) compare(stored *rowDigest) error {
+	d.cut()
+	stored.cut()
+	for i := range min(len(d.sums), len(stored.sums)) {
+		if d.sums[i] != stored.sums[i] {
+			return fmt.Errorf("rows %d to %d differ", i*rowsPerDigest+1, (i+1)*rowsPerDigest)
+		}
+	}
+	if d.rows != stored.rows {
+		return fmt.Errorf("%d rows were sent, and %d are stored", d.rows, stored.rows)
 	}
 	return nil
 }

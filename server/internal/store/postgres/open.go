@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
@@ -254,4 +256,98 @@ func (s *engine) shutDown() (err error) {
 	}
 	s.health.Fail()
 	return err
+}
+
+// openIdentity loads the hub's key. A new database gets the key in the file, or a new one.
+func (s *engine) openIdentity(ctx context.Context, w *writer, file string) error {
+	var public []byte
+	if err := w.conn.QueryRow(ctx, `SELECT public_key FROM hub`).Scan(&public); err != nil {
+		return err
+	}
+	key, err := identity.Open(file, ed25519.PublicKey(public))
+	if errors.Is(err, identity.ErrMismatch) || errors.Is(err, identity.ErrMissing) {
+		return fmt.Errorf("%s is missing or belongs to another hub. Copy it from the machine on which this hub ran, or restore it from your backup (%w)", file, err)
+	}
+	if err != nil {
+		return err
+	}
+	s.Key = key
+	if len(public) > 0 {
+		return nil
+	}
+	o := &tables.Op{Run: func(t *tables.Work) error { return t.SetKey(key) }}
+	if err := errors.Join(w.attempt([]*tables.Op{o}, nil), o.Err); err != nil {
+		return fmt.Errorf("store the hub's public key: %w", err)
+	}
+	return identity.Commit(file)
+}
+
+// An epoch of the log ends when no hub has the database open, and when the server's history takes
+// another line: a standby was promoted, or a backup was restored.
+
+// queryTimeline identifies the line of the server's history.
+const queryTimeline = `SELECT s.system_identifier || '/' || c.timeline_id FROM pg_control_system() s, pg_control_checkpoint() c`
+
+// openEpochs loads the epochs, the oldest first. It begins one if this hub is the first, or if the
+// current one is of another line.
+func (s *engine) openEpochs(ctx context.Context, w *writer, head int64) error {
+	conn := w.conn
+	var timeline, current string
+	if err := conn.QueryRow(ctx, queryTimeline).Scan(&timeline); err != nil {
+		return err
+	}
+	err := conn.QueryRow(ctx, `SELECT timeline FROM epochs ORDER BY n DESC LIMIT 1`).Scan(&current)
+	if err := tables.IgnoreNoRows(err); err != nil {
+		return err
+	}
+	if s.wasFirst && !s.HasEpochs() || current != timeline {
+		if err := tables.BeginEpoch(w.exec(ctx), head, timeline); err != nil {
+			return err
+		}
+	}
+	return s.LoadEpochs(w.read(ctx))
+}
+
+// queryAsyncStandby reports whether there are standbys and none of them confirms commits. Without the
+// rights to see their state it reports false.
+const queryAsyncStandby = `SELECT count(*) > 0 AND bool_and(sync_state NOT IN ('sync', 'quorum')) FROM pg_stat_replication WHERE state = 'streaming'`
+
+// statsTimeout is short, because load balancers take a late answer of the readiness check as a bad one.
+const statsTimeout = 500 * time.Millisecond
+
+func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
+	s.health.Probe(s.Queue, func(w *tables.Work) error { return w.Exec(`SELECT 1`) })
+	out := s.Statistics(s.health)
+	out.Hubs = s.hubStats()
+	if !s.isCurrent() {
+		if out.Fault == "" {
+			out.Fault = "the database has not answered for more than a second, so this hub may not know what other hubs have stored"
+		}
+		return out, nil // which the database would not answer
+	}
+	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
+	defer cancel()
+	err := s.readers.get(ctx, []any{&out.DatabaseBytes}, `SELECT pg_database_size(current_database())`)
+	if err == nil {
+		out.Undelivered, err = s.CountUndelivered(ctx)
+	}
+	if err == nil && out.Hubs.IsLeader {
+		var isAsync *bool
+		err = s.readers.get(ctx, []any{&isAsync}, queryAsyncStandby)
+		out.Hubs.HasAsyncStandby = isAsync != nil && *isAsync
+		s.members.warnOfStandby(out.Hubs.HasAsyncStandby)
+	}
+	return out, err
+}
+
+func (s *engine) hubStats() *store.HubStats {
+	h := &store.HubStats{
+		Alive: len(s.members.list()), IsLeader: s.IsLeader(), Head: s.State.Head.Load(), FeedLagRows: s.State.Head.Load() - s.publisher.newest().Seq,
+		Conflicts: s.conflicts.Load(), ForeignRows: s.foreignRows.Load(), Takeovers: s.takeovers.Load(),
+		ClockOffset: s.database.hubOffset(), ConnectionsInUse: int(s.readers.pool.Stat().AcquiredConns()),
+	}
+	if b := s.follower.bus; b != nil {
+		h.IsBusUp, h.Bus = b.Up(), b.Stats()
+	}
+	return h
 }

@@ -1,6 +1,14 @@
 package tables
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -80,4 +88,528 @@ func (t *Tables) Load(query Query, now time.Time) error {
 	t.open.load(open)
 	t.freezes.set(active)
 	return nil
+}
+
+// openGrant is a grant that has not expired, whether used or not: the repeat of an event gets the grant that the
+// event used.
+type openGrant struct {
+	Question  schema.EventID // the appeal
+	Session   store.SessionKey
+	ExpiresAt int64
+}
+
+func (t *Tables) HasGrants(app, session string) bool {
+	return slices.ContainsFunc(t.grants.all(), func(g openGrant) bool { return g.Session == store.SessionKey{App: app, Session: session} })
+}
+
+func (t *Tables) ExpireGrants(ctx context.Context, now time.Time) (next time.Time, err error) {
+	var due []schema.EventID
+	for _, g := range t.grants.all() {
+		if at := Time(g.ExpiresAt); !at.After(now) {
+			due = append(due, g.Question)
+		} else if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	if len(due) == 0 {
+		return next, nil
+	}
+	return next, t.Write(ctx, Essential, func(w *Work) error {
+		for _, question := range due {
+			if err := w.closeGrant(question, "grant.expired", 0); err != nil {
+				return err
+			}
+			w.afterCommit(func() { t.grants.remove(func(g openGrant) bool { return g.Question == question }) })
+		}
+		return nil
+	})
+}
+
+// insertAppeal stores the call of an appeal, which a person may grant.
+func (w *Work) insertAppeal(e *store.Event, digest []byte) error {
+	if digest == nil {
+		return nil
+	}
+	return w.Exec(`INSERT INTO grants (question, app, session, digest, granted_by, granted_at, expires_at, used_at, used_by)
+		VALUES ($1, $2, $3, $4, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
+}
+
+// endAppeal grants the call of an appeal, or removes it if the appeal ended without an approval.
+func (w *Work) endAppeal(e *store.Event, g *store.GrantChange) error {
+	if g == nil {
+		return nil
+	}
+	if len(g.By) == 0 {
+		return w.Exec(`DELETE FROM grants WHERE question = $1 AND granted_at = 0`, e.ID)
+	}
+	granted, err := w.ExecCount(`UPDATE grants SET granted_by = $1, granted_at = $2, expires_at = $3 WHERE question = $4 AND granted_at = 0`,
+		JSON(g.By), Millis(g.GrantedAt), Millis(g.ExpiresAt), e.ID)
+	if err != nil || granted == 0 {
+		return err
+	}
+	open := openGrant{Question: e.ID, Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: Millis(g.ExpiresAt)}
+	w.afterCommit(func() { w.t.grants.add(open) })
+	return w.AppendLedger(store.LedgerRecord{
+		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(Millis(g.ExpiresAt))},
+	})
+}
+
+// useGrant adds the grant of the event's call, which works once.
+func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !w.t.HasGrants(e.App, e.Session) {
+		return nil
+	}
+	var g store.Grant
+	found, err := w.Get([]any{&g.Question, JSON(&g.By), ScanTime(&g.GrantedAt), ScanTime(&g.ExpiresAt)},
+		`SELECT question, granted_by, granted_at, expires_at FROM grants WHERE app = $1 AND session = $2 AND digest = $3
+			AND granted_at > 0 AND used_at = 0 AND expires_at > $4 ORDER BY question LIMIT 1`,
+		e.App, e.Session, r.StoredDigest, Millis(w.Now))
+	if err != nil {
+		return fmt.Errorf("read a grant: %w", err)
+	}
+	if !found {
+		return nil
+	}
+	if r.IsValid != nil && !r.IsValid(&g) {
+		return w.closeGrant(g.Question, "grant.revoked", 0)
+	}
+	if err := w.closeGrant(g.Question, "grant.used", e.ID); err != nil {
+		return err
+	}
+	return w.addGrant(d, g.Question, g.By, r)
+}
+
+// addGrant adds a grant and the signed approval of the appeal.
+func (w *Work) addGrant(d *control.Directive, question schema.EventID, by []string, r *store.DirectiveRequest) error {
+	d.Grant = &control.Grant{Question: question, Digest: r.Digest, By: strings.Join(by, ", ")}
+	var receipt []byte
+	_, err := w.Get([]any{&receipt}, `SELECT receipt FROM questions WHERE seq = $1`, question)
+	if err != nil || receipt == nil {
+		return err
+	}
+	return json.Unmarshal(receipt, &d.Grant.Approval)
+}
+
+// closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
+func (w *Work) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
+	closed, err := w.ExecCount(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, Millis(w.Now), usedBy, question)
+	if err != nil || closed == 0 {
+		return err
+	}
+	return w.AppendLedger(store.LedgerRecord{Action: action, Actor: ByHub, QuestionID: question, Data: grantData{Event: usedBy}})
+}
+
+// repeatGrant adds the grant that the event used.
+func (w *Work) repeatGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil {
+		return nil
+	}
+	var question schema.EventID
+	var by []string
+	var isSame bool
+	found, err := w.Get([]any{&question, JSON(&by), &isSame},
+		`SELECT question, granted_by, digest = $1 FROM grants WHERE used_by = $2 AND used_by > 0`, r.StoredDigest, e.ID)
+	switch {
+	case err != nil || !found:
+		return err
+	case !isSame:
+		return schema.ErrKeyConflict
+	default:
+		return w.addGrant(d, question, by, r)
+	}
+}
+
+var freezes = newTable("freezes", "id", "id, scope, app, session, frozen_by, reason, rule, cost_usd, frozen_at, lifted_by, lifted_at",
+	func(f *control.Freeze) []any {
+		return []any{
+			&f.ID, &f.Scope, &f.SourceApp, &f.SessionID, &f.By, &f.Reason, &f.Rule, &f.CostUSD, &f.CreatedAt, &f.LiftedBy, &f.LiftedAt,
+		}
+	})
+
+func (t *Tables) ActiveFreezes() []control.Freeze { return t.freezes.all() }
+
+func (t *Tables) FreezeOf(app, session string) *control.Freeze {
+	active := t.freezes.all()
+	i := slices.IndexFunc(active, func(freeze control.Freeze) bool { return freeze.Stops(app, session) })
+	if i < 0 {
+		return nil
+	}
+	return &active[i]
+}
+
+func (t *Tables) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
+	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
+		var found bool
+		var err error
+		created, w.changesFreezes = false, true
+		stored, found, err = freezes.getIn(w, `WHERE lifted_at = 0 AND scope = $1 AND app = $2 AND session = $3`, f.Scope, f.SourceApp, f.SessionID)
+		if err != nil || found {
+			return err
+		}
+		active, err := get[int64](w, `SELECT count(*) FROM freezes WHERE lifted_at = 0`)
+		if err == nil && active >= store.MaxFreezes {
+			err = schema.ErrTooMany
+		}
+		if err != nil {
+			return err
+		}
+		stored, created = f, true
+		stored.LiftedBy, stored.LiftedAt = "", 0
+		if stored.ID, err = nextID(w, "freezes"); err == nil {
+			err = freezes.insert(w, &stored)
+		}
+		if err != nil {
+			return err
+		}
+		w.afterCommit(func() { t.freezes.add(stored) })
+		return w.AppendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{
+			ID: stored.ID, Scope: f.Scope, App: f.SourceApp, Session: f.SessionID, Reason: f.Reason, Rule: f.Rule,
+		}})
+	})
+	return stored, created, err
+}
+
+func (t *Tables) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
+	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
+		w.changesFreezes = true
+		lifted, err := w.ExecCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, Millis(at), id)
+		if err == nil && lifted > 0 {
+			w.afterCommit(func() { t.freezes.remove(func(f control.Freeze) bool { return f.ID == id }) })
+			err = w.AppendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: freezeData{ID: id}})
+		}
+		if err != nil {
+			return err
+		}
+		var found bool
+		f, found, err = freezes.getIn(w, `WHERE id = $1`, id)
+		return orNotFound(found, err)
+	})
+	return f, err
+}
+
+func (t *Tables) AutomaticFreezes(ctx context.Context, f store.AutomaticFreezeFilter) ([]control.Freeze, error) {
+	return freezes.list(ctx, t, `WHERE rule <> '' AND ($1 = '' OR rule = $1) AND ($2 = '' OR app = $2 AND ($3 = '' OR session = $3))
+		ORDER BY id DESC LIMIT $4`, f.Rule, f.App, f.Session, f.Limit)
+}
+
+// freezeOf returns a freeze that stops the session. It sees the freezes of this transaction, too.
+func (w *Work) freezeOf(app, session string) (*control.Freeze, error) {
+	if !w.changesFreezes {
+		return w.t.FreezeOf(app, session), nil
+	}
+	f, found, err := freezes.getIn(w, `WHERE lifted_at = 0 AND (scope = 'all' OR app = $1 AND (scope = 'app' OR session = $2)) ORDER BY id LIMIT 1`, app, session)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// requireNotFrozen fails with schema.ErrFrozen if a freeze stops the session.
+func (w *Work) requireNotFrozen(app, session string) error {
+	f, err := w.freezeOf(app, session)
+	if err == nil && f != nil {
+		err = schema.ErrFrozen
+	}
+	return err
+}
+
+// addFreeze adds the active freeze that stops the event's agent.
+func (w *Work) addFreeze(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Freeze {
+		return nil
+	}
+	f, err := w.freezeOf(e.App, e.Session)
+	if err == nil && f != nil {
+		d.Freeze = f.Notice()
+	}
+	return err
+}
+
+var messages = newTable("messages", "id", "id, state, app, session, agent_id, sender, text, sent_at, handed_at, handed_by",
+	func(m *control.Message) []any {
+		return []any{&m.ID, &m.State, &m.SourceApp, &m.SessionID, &m.AgentID, &m.From, &m.Text, &m.CreatedAt, &m.HandedAt, &m.Event}
+	})
+
+func sessionOf(m *control.Message) store.SessionKey {
+	return store.SessionKey{App: m.SourceApp, Session: m.SessionID}
+}
+
+func (t *Tables) CreateMessage(ctx context.Context, d store.MessageDraft) (m control.Message, isNew bool, err error) {
+	err = t.Write(ctx, Essential|Policy, func(w *Work) (err error) {
+		m, isNew, err = w.createMessage(&d)
+		return err
+	})
+	return m, isNew, err
+}
+
+func (t *Tables) WithdrawMessage(ctx context.Context, id int64, by string) (control.Message, error) {
+	return write(ctx, t, Essential|Policy, func(w *Work) (control.Message, error) {
+		m, found, err := messages.getIn(w, `WHERE id = $1`, id)
+		if err = orNotFound(found, err); err == nil && m.State != control.MessageSaved {
+			err = schema.ErrHandedOver
+		}
+		if err == nil {
+			err = w.setMessageState(&m, control.MessageWithdrawn, by)
+		}
+		return m, err
+	})
+}
+
+func (t *Tables) Messages(ctx context.Context, key store.SessionKey, n int) ([]control.Message, error) {
+	newest, err := messages.list(ctx, t, `WHERE session = $1 AND app = $2 ORDER BY id DESC LIMIT $3`, key.Session, key.App, n)
+	slices.Reverse(newest)
+	return newest, err
+}
+
+func (t *Tables) EndMessages(ctx context.Context, key store.SessionKey) error {
+	return t.Write(ctx, Essential, func(w *Work) error { return w.endMessages(key) })
+}
+
+func (t *Tables) HasMessages(key store.SessionKey) bool { return t.open.has(key.App, key.Session) }
+
+func (t *Tables) OpenMessages() map[store.SessionKey]int64 { return t.open.all() }
+
+func (t *Tables) HasWaitingMessages(key store.SessionKey) bool {
+	return t.saved.has(key.App, key.Session)
+}
+
+// PruneMessages removes up to limit messages from before a time that wait no more, and returns their number. It
+// leaves the newest message, so that no id is used twice.
+func (w *Work) PruneMessages(before int64, limit int) (n int, err error) {
+	list, err := messages.listIn(w, `WHERE id < (SELECT max(id) FROM messages) AND sent_at < $1 AND state <> 'saved' ORDER BY id LIMIT $2`, before, limit)
+	for i := range list {
+		m := &list[i]
+		if err == nil {
+			err = w.Exec(`DELETE FROM messages WHERE id = $1`, m.ID)
+		}
+		if m.State == control.MessageHandedOver {
+			w.afterCommit(func() { w.t.open.add(sessionOf(m), -1) })
+		}
+	}
+	return len(list), err
+}
+
+// savedMessages returns the messages that wait for agents of a session.
+func (w *Work) savedMessages(app, session string) ([]control.Message, error) {
+	return messages.listIn(w, `WHERE session = $1 AND app = $2 AND state = 'saved' ORDER BY id`, session, app)
+}
+
+// setMessageState changes the state of a message, and keeps the counts of its session.
+func (w *Work) setMessageState(m *control.Message, state control.MessageState, actor string) error {
+	before := m.State
+	m.State = state
+	if err := w.Exec(`UPDATE messages SET state = $1, handed_at = $2, handed_by = $3 WHERE id = $4`, m.State, int64(m.HandedAt), m.Event, m.ID); err != nil {
+		return err
+	}
+	key := sessionOf(m)
+	w.afterCommit(func() {
+		if before == control.MessageSaved {
+			w.t.saved.add(key, -1)
+		}
+		if state != control.MessageHandedOver {
+			w.t.open.add(key, -1)
+		}
+	})
+	if state == control.MessageActedOn {
+		return nil
+	}
+	return w.AppendLedger(store.LedgerRecord{Action: "message." + string(state), Actor: actor, Data: messageData{ID: m.ID, Event: m.Event}})
+}
+
+func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bool, err error) {
+	var key []byte
+	if d.Key != "" {
+		key = hashKey(d.From + "\x00" + d.Key)
+		first, err := messages.listIn(w, `WHERE key = $1`, key)
+		if err != nil {
+			return m, false, err
+		}
+		if len(first) > 0 {
+			m = first[0]
+			if (control.MessageDraft{SourceApp: m.SourceApp, SessionID: m.SessionID, AgentID: m.AgentID, Text: m.Text}) != d.MessageDraft {
+				return m, false, schema.ErrKeyConflict
+			}
+			return m, false, nil
+		}
+	}
+	saved, err := w.savedMessages(d.SourceApp, d.SessionID)
+	if err != nil {
+		return m, false, err
+	}
+	if len(saved) >= control.MaxWaitingMessages {
+		return m, false, store.ErrManyWaiting
+	}
+	m = control.Message{
+		State: control.MessageSaved, SourceApp: d.SourceApp, SessionID: d.SessionID, AgentID: d.AgentID,
+		From: d.From, Text: d.Text, CreatedAt: schema.Millis(Millis(d.SentAt)),
+	}
+	if err := w.insertMessage(&m, key); err != nil {
+		return m, false, err
+	}
+	w.afterCommit(func() {
+		w.t.saved.add(sessionOf(&m), 1)
+		w.t.open.add(sessionOf(&m), 1)
+	})
+	return m, true, w.AppendLedger(store.LedgerRecord{Action: "message.saved", Actor: m.From, Data: messageData{ID: m.ID, App: m.SourceApp, Session: m.SessionID}})
+}
+
+func (w *Work) insertMessage(m *control.Message, key []byte) (err error) {
+	if m.ID, err = nextID(w, "messages"); err != nil {
+		return err
+	}
+	return w.Exec(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`,
+		m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), Nullable(key))
+}
+
+// endMessages ends the saved messages to a session that has ended.
+func (w *Work) endMessages(key store.SessionKey) error {
+	saved, err := w.savedMessages(key.App, key.Session)
+	for i := range saved {
+		if err == nil {
+			err = w.setMessageState(&saved[i], control.MessageExpired, ByHub)
+		}
+	}
+	return err
+}
+
+// AdvanceMessages applies the effect of an event on the messages to its session.
+func (w *Work) AdvanceMessages(e *store.Event, step *store.MessageStep) error {
+	key := store.SessionKey{App: e.App, Session: e.Session}
+	if step == nil || !w.t.open.has(key.App, key.Session) {
+		return nil
+	}
+	if step.ActedOn {
+		handedOver, err := messages.listIn(w, `WHERE session = $1 AND app = $2 AND agent_id = $3 AND state = 'handed_over' AND handed_by < $4
+			ORDER BY id`, key.Session, key.App, step.AgentID, e.ID)
+		if err != nil {
+			return err
+		}
+		for i := range handedOver {
+			if err := w.setMessageState(&handedOver[i], control.MessageActedOn, ""); err != nil {
+				return err
+			}
+		}
+	}
+	if step.Ended {
+		return w.endMessages(key)
+	}
+	return nil
+}
+
+// handOver adds the messages that wait for the event's agent, oldest first. A message
+// whose sender may no longer send it is withdrawn.
+func (w *Work) handOver(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Message || !w.t.saved.has(e.App, e.Session) {
+		return nil
+	}
+	saved, err := w.savedMessages(e.App, e.Session)
+	if err != nil {
+		return err
+	}
+	units := 0
+	for i := range saved {
+		m := &saved[i]
+		if m.AgentID != r.AgentID {
+			continue
+		}
+		if r.CanSend != nil && !r.CanSend(m.From, m.CreatedAt) {
+			if err := w.setMessageState(m, control.MessageWithdrawn, ByHub); err != nil {
+				return err
+			}
+			continue
+		}
+		text := control.MessageText{ID: m.ID, From: m.From, Text: m.Text}
+		if units += text.PromptUnits(); len(d.Messages) > 0 && units > control.MaxPromptUnits || len(d.Messages) == control.MaxHandedOver {
+			return nil
+		}
+		m.HandedAt, m.Event = schema.Millis(Millis(w.Now)), e.ID
+		if err := w.setMessageState(m, control.MessageHandedOver, ByHub); err != nil {
+			return err
+		}
+		d.Messages = append(d.Messages, text)
+	}
+	return nil
+}
+
+// repeatMessages adds the messages that were handed over with the event.
+func (w *Work) repeatMessages(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+	if !r.Message {
+		return nil
+	}
+	list, err := messages.listIn(w, `WHERE handed_by = $1 AND handed_by > 0 ORDER BY id`, e.ID)
+	for _, m := range list {
+		if m.AgentID == r.AgentID {
+			d.Messages = append(d.Messages, control.MessageText{ID: m.ID, From: m.From, Text: m.Text})
+		}
+	}
+	return err
+}
+
+// itemCounts counts the items of each session that wait for an event that accepts them. Every event of
+// another session skips the lookup. It has the state of the last commit.
+type itemCounts struct {
+	total atomic.Int64 // of all sessions
+	mu    sync.RWMutex
+	count map[store.SessionKey]int64
+}
+
+// has reports whether items of the session wait.
+func (o *itemCounts) has(app, session string) bool {
+	if o.total.Load() == 0 {
+		return false
+	}
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.count[store.SessionKey{App: app, Session: session}] > 0
+}
+
+// all returns the counts of the sessions that have any.
+func (o *itemCounts) all() map[store.SessionKey]int64 {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return maps.Clone(o.count)
+}
+
+// add adds n, which may be negative, to the count of a session.
+func (o *itemCounts) add(key store.SessionKey, n int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.count == nil {
+		o.count = map[store.SessionKey]int64{}
+	}
+	o.total.Add(n)
+	if o.count[key] += n; o.count[key] <= 0 {
+		delete(o.count, key)
+	}
+}
+
+// load replaces the counts.
+func (o *itemCounts) load(count map[store.SessionKey]int64) {
+	var total int64
+	for _, n := range count {
+		total += n
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.count = count
+	o.total.Store(total)
+}
+
+// snapshot is a list in memory, as of the last commit. Only the writer's goroutine changes it.
+type snapshot[T any] struct{ list atomic.Pointer[[]T] }
+
+func (s *snapshot[T]) all() []T {
+	if list := s.list.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+func (s *snapshot[T]) set(list []T) { s.list.Store(&list) }
+
+func (s *snapshot[T]) add(v T) { s.set(append(slices.Clone(s.all()), v)) }
+
+func (s *snapshot[T]) remove(isRemoved func(T) bool) {
+	s.set(slices.DeleteFunc(slices.Clone(s.all()), isRemoved))
 }

@@ -7,8 +7,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/sign"
+	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -111,4 +115,166 @@ func (w *Work) SignLedgerHead() error {
 	}
 	// The new head covers the entries of the heads in between.
 	return w.Exec(`DELETE FROM ledger_heads WHERE n > $1 AND n < $2`, end.N-SignEvery, end.N)
+}
+
+// The data that the audit log stores about an action.
+
+// freezeData is the part of a freeze that the audit log stores.
+type freezeData struct {
+	ID      int64               `json:"freeze"`
+	Scope   control.FreezeScope `json:"scope,omitempty"`
+	App     string              `json:"source_app,omitempty"`
+	Session string              `json:"session_id,omitempty"`
+	Reason  string              `json:"reason,omitempty"`
+	Rule    control.FreezeRule  `json:"rule,omitempty"`
+}
+
+// grantData is the part of a grant that the audit log stores.
+type grantData struct {
+	ExpiresAt schema.Millis  `json:"expires_at,omitempty"`
+	Event     schema.EventID `json:"event,omitempty"` // the call that ran
+}
+
+// messageData is the part of a message that the audit log stores.
+type messageData struct {
+	ID      int64          `json:"message"`
+	App     string         `json:"source_app,omitempty"`
+	Session string         `json:"session_id,omitempty"`
+	Event   schema.EventID `json:"event,omitempty"` // that it was handed over with
+}
+
+// ruleData is the part of a rule that the audit log stores.
+type ruleData struct {
+	ID   int64  `json:"rule"`
+	Text string `json:"text,omitempty"`
+}
+
+// channelData is the part of a channel that the audit log stores. It has no secrets.
+type channelData struct {
+	ID     int64  `json:"id"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Person string `json:"person,omitempty"`
+}
+
+// chatAccountData is the part of a linked account that the audit log stores.
+type chatAccountData struct {
+	Kind    string `json:"kind"`
+	Account string `json:"account"`
+	Label   string `json:"label,omitempty"`
+	Person  string `json:"person"`
+}
+
+// KeyData is recorded in the audit log.
+type KeyData struct {
+	From string `json:"from"` // key ids
+	To   string `json:"to"`
+}
+
+// ByHub is the actor of records that no person, agent or rule caused.
+const ByHub = "hub"
+
+func (t *Tables) HubID() string { return t.ID }
+
+func (t *Tables) Identity() *identity.Key { return t.Key }
+
+func (t *Tables) KeyRotations(ctx context.Context) ([]schema.Envelope, error) {
+	return collect(ctx, t, func(e *schema.Envelope) []any { return []any{JSONBytes(e)} }, `SELECT envelope FROM key_rotations ORDER BY n`)
+}
+
+// SetKey stores the public part of the hub's key, and encrypts all secrets with it that the old key decrypts.
+func (w *Work) SetKey(old *identity.Key) error {
+	list, err := channels(old).listIn(w, `ORDER BY id`)
+	for i := range list {
+		if err == nil {
+			err = channels(w.t.Key).upsert(w, &list[i])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	private, err := get[string](w, `SELECT push FROM notifier`)
+	if err == nil {
+		private, err = old.Decrypt(pushKeyPlace, private)
+	}
+	if err != nil {
+		return err
+	}
+	if err = w.Exec(`UPDATE notifier SET push = $1`, w.t.Key.Encrypt(pushKeyPlace, private)); err != nil {
+		return err
+	}
+	if err = w.Exec(`UPDATE hub SET public_key = $1`, []byte(w.t.Key.Public())); err != nil {
+		return err
+	}
+	return w.SignLedgerHead()
+}
+
+// RemoveUnreadable removes everything that only a lost key could decrypt: the channels, whose names
+// it returns, and the Web Push key with the subscriptions that depend on it.
+func (w *Work) RemoveUnreadable() (channels []string, err error) {
+	all, err := w.channelsWhere(`TRUE`)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		if _, err := w.removeChannel(c, ByHub); err != nil {
+			return nil, err
+		}
+		channels = append(channels, c.Name)
+	}
+	if err := w.Exec(`DELETE FROM browsers`); err != nil {
+		return nil, err
+	}
+	return channels, w.Exec(`UPDATE notifier SET push = '', push_key = ''`)
+}
+
+// maxEpochs is the number of epochs that are known. A reader with an older one starts again.
+const maxEpochs = 64
+
+// epoch is one opening of the database.
+type epoch struct {
+	id   string
+	head int64 // the last sequence number before it
+}
+
+// LoadEpochs reads the epochs into memory, the oldest first.
+func (t *Tables) LoadEpochs(query Query) error {
+	var list []epoch
+	err := query(appendTo(&list, func(e *epoch) []any { return []any{&e.id, &e.head} }), `SELECT id, head FROM epochs ORDER BY n`)
+	if err == nil {
+		t.epochs.Store(&list)
+	}
+	return err
+}
+
+// BeginEpoch stores an epoch of a log that ends at head. timeline is the line of the server's history.
+func BeginEpoch(exec func(query string, args ...any) error, head int64, timeline string) error {
+	// Another hub may do the same at this moment. Then there are two epochs with this head.
+	err := exec(`INSERT INTO epochs (n, id, head/*[*/, timeline/*]*/) SELECT coalesce(max(n), 0) + 1, $1, $2/*[*/, $3/*]*/ FROM epochs
+		WHERE true ON CONFLICT DO NOTHING`, uuid.NewString(), head, timeline)
+	if err == nil {
+		err = exec(`DELETE FROM epochs WHERE n <= (SELECT max(n) FROM epochs) - $1`, maxEpochs)
+	}
+	return err
+}
+
+// HasEpochs reports whether the epochs were read.
+func (t *Tables) HasEpochs() bool { return t.epochs.Load() != nil }
+
+func (t *Tables) Epoch() string {
+	list := *t.epochs.Load()
+	return list[len(list)-1].id
+}
+
+func (t *Tables) HasPosition(epochID string, seq int64) bool {
+	epochs := *t.epochs.Load()
+	i := slices.IndexFunc(epochs, func(e epoch) bool { return e.id == epochID })
+	if i < 0 {
+		return false
+	}
+	end := int64(math.MaxInt64) // of the current epoch
+	if i+1 < len(epochs) {
+		end = epochs[i+1].head
+	}
+	return seq <= end
 }

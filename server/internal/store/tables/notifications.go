@@ -2,9 +2,12 @@ package tables
 
 import (
 	"context"
+	"database/sql/driver"
+	"fmt"
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -171,4 +174,215 @@ func (t *Tables) NotificationSettings(ctx context.Context, person string) (s sch
 func (t *Tables) SetNotificationSettings(ctx context.Context, person string, s schema.NotificationSettings) error {
 	return t.exec(ctx, Policy, `INSERT INTO notice_settings (person, settings) VALUES ($1, $2)
 		ON CONFLICT (person) DO UPDATE SET settings = excluded.settings`, person, JSONBytes(s))
+}
+
+// channels returns the table of the channels, whose secrets are encrypted with a key.
+func channels(key *identity.Key) *table[store.Channel] {
+	return newTable("channels", "id", "id, name, kind, url, secret, person, is_brief, created_at, created_by", func(c *store.Channel) []any {
+		return []any{
+			&c.ID, &c.Name, &c.Kind, secret{key, c, "url", &c.URL}, secret{key, c, "secret", &c.Secret}, &c.Person,
+			&c.IsBrief, ScanTime(&c.CreatedAt), &c.CreatedBy,
+		}
+	})
+}
+
+// secret is an encrypted column of a channel. A text that was moved to another column or row does not decrypt.
+type secret struct {
+	key    *identity.Key
+	c      *store.Channel
+	column string
+	text   *string
+}
+
+func (s secret) place() string { return fmt.Sprintf("channels.%s %d", s.column, s.c.ID) }
+
+// Value implements driver.Valuer.
+func (s secret) Value() (driver.Value, error) { return s.key.Encrypt(s.place(), *s.text), nil }
+
+// Scan implements sql.Scanner, after the channel's ID was scanned.
+func (s secret) Scan(value any) (err error) {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("a secret is stored as %T", value)
+	}
+	*s.text, err = s.key.Decrypt(s.place(), text)
+	return err
+}
+
+func (t *Tables) Channels(ctx context.Context) ([]store.Channel, error) {
+	return channels(t.Key).list(ctx, t, `ORDER BY id`)
+}
+
+func (t *Tables) AddChannel(ctx context.Context, c *store.Channel, limit int) error {
+	return t.Write(ctx, Policy, func(w *Work) error {
+		count, err := get[int](w, `SELECT count(*) FROM channels`)
+		if err != nil {
+			return err
+		}
+		if count >= limit {
+			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d channels; remove another channel first", limit)}
+		}
+		if c.ID, err = get[int64](w, `UPDATE notifier SET channel = channel + 1 RETURNING channel`); err != nil {
+			return err
+		}
+		c.CreatedAt = w.Now
+		if err := channels(t.Key).insert(w, c); err != nil {
+			return err
+		}
+		return w.AppendLedger(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelData{ID: c.ID, Name: c.Name, Kind: c.Kind, Person: c.Person}})
+	})
+}
+
+func (t *Tables) RemoveChannel(ctx context.Context, id int64, by string) ([]schema.EventID, error) {
+	return write(ctx, t, Policy, func(w *Work) ([]schema.EventID, error) {
+		found, err := w.channelsWhere(`id = $1`, id)
+		if err := orNotFound(len(found) > 0, err); err != nil {
+			return nil, err
+		}
+		return w.removeChannel(found[0], by)
+	})
+}
+
+// channelsWhere returns the channels that satisfy a condition, without their secrets.
+func (w *Work) channelsWhere(condition string, args ...any) ([]channelData, error) {
+	return collectIn(w, func(c *channelData) []any { return []any{&c.ID, &c.Name, &c.Kind, &c.Person} },
+		`SELECT id, name, kind, person FROM channels WHERE `+condition+` ORDER BY id`, args...)
+}
+
+func (w *Work) removeChannel(c channelData, by string) (questions []schema.EventID, err error) {
+	if err := w.execAll([]string{
+		`DELETE FROM channels WHERE id = $1`, `DELETE FROM chat_offsets WHERE channel = $1`, `DELETE FROM chat_messages WHERE channel = $1`,
+	}, c.ID); err != nil {
+		return nil, err
+	}
+	if err := w.AppendLedger(store.LedgerRecord{Action: "channel.removed", Actor: by, Data: c}); err != nil {
+		return nil, err
+	}
+	questions, err = collectIn(w, column[schema.EventID], `SELECT DISTINCT question FROM notices WHERE state = 'queued' AND channel = $1`, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	return questions, w.Exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = $1
+		WHERE state = 'queued' AND channel = $2`, Millis(w.Now), c.ID)
+}
+
+var chatAccounts = newTable("chat_accounts", "kind, account", "kind, account, label, person, linked_at", func(a *store.ChatAccount) []any {
+	return []any{&a.Kind, &a.Account, &a.Label, &a.Person, ScanTime(&a.LinkedAt)}
+})
+
+var chatMessages = newTable("chat_messages", "channel, chat, message", "channel, chat, message, notice, question, revision",
+	func(m *store.ChatMessage) []any {
+		return []any{&m.Channel, &m.Chat, &m.Message, &m.Notice, &m.Question, &m.Revision}
+	})
+
+func (t *Tables) ChatOffset(ctx context.Context, channel int64) (int64, error) {
+	return read[int64](ctx, t, `SELECT position FROM chat_offsets WHERE channel = $1`, channel)
+}
+
+func (t *Tables) SetChatOffset(ctx context.Context, channel, offset int64) error {
+	return t.exec(ctx, Plain, `INSERT INTO chat_offsets (channel, position) VALUES ($1, $2)
+		ON CONFLICT (channel) DO UPDATE SET position = excluded.position`, channel, offset)
+}
+
+func (t *Tables) LinkChatAccount(ctx context.Context, a store.ChatAccount) error {
+	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+		a.LinkedAt = w.Now
+		if err := chatAccounts.upsert(w, &a); err != nil {
+			return err
+		}
+		linked := chatAccountData{Kind: a.Kind, Account: a.Account, Label: a.Label, Person: a.Person}
+		return w.AppendLedger(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: linked})
+	})
+}
+
+func (t *Tables) ChatAccount(ctx context.Context, kind, account string) (store.ChatAccount, error) {
+	return chatAccounts.one(ctx, t, `WHERE kind = $1 AND account = $2`, kind, account)
+}
+
+func (t *Tables) ChatAccounts(ctx context.Context, person string) ([]store.ChatAccount, error) {
+	return chatAccounts.list(ctx, t, `WHERE person = $1 ORDER BY person, kind, account`, person)
+}
+
+func (t *Tables) UnlinkChatAccount(ctx context.Context, kind, account, person string) error {
+	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+		removed := chatAccountData{Kind: kind, Account: account, Person: person}
+		found, err := w.Get([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE kind = $1 AND account = $2 AND person = $3 RETURNING label`,
+			kind, account, person)
+		if err := orNotFound(found, err); err != nil {
+			return err
+		}
+		return w.AppendLedger(store.LedgerRecord{Action: "chat.unlinked", Actor: person, Data: removed})
+	})
+}
+
+func (t *Tables) AddChatMessage(ctx context.Context, m store.ChatMessage) error {
+	return t.exec(ctx, Plain, `INSERT INTO chat_messages (channel, chat, message, notice, question, revision, settled)
+		VALUES ($1, $2, $3, $4, $5, $6, false) ON CONFLICT DO NOTHING`, m.Channel, m.Chat, m.Message, m.Notice, m.Question, m.Revision)
+}
+
+func (t *Tables) ChatMessage(ctx context.Context, channel int64, chat, message string) (store.ChatMessage, error) {
+	return chatMessages.one(ctx, t, `WHERE channel = $1 AND chat = $2 AND message = $3`, channel, chat, message)
+}
+
+func (t *Tables) MessagesToSettle(ctx context.Context, channel int64, n int) ([]store.ChatMessage, error) {
+	return chatMessages.list(ctx, t, `WHERE channel = $1 AND NOT settled
+		AND (SELECT state FROM questions q WHERE q.seq = chat_messages.question) <> 'pending' ORDER BY question LIMIT $2`, channel, n)
+}
+
+func (t *Tables) SettleChatMessage(ctx context.Context, m store.ChatMessage) error {
+	return t.exec(ctx, Plain, `UPDATE chat_messages SET settled = true WHERE channel = $1 AND chat = $2 AND message = $3`,
+		m.Channel, m.Chat, m.Message)
+}
+
+// pushKeyPlace is the place of the encrypted Web Push key, see identity.Key.Encrypt.
+const pushKeyPlace = "notifier.push"
+
+func (t *Tables) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
+	return t.Write(ctx, Policy, func(w *Work) error {
+		count, err := get[int](w, `SELECT count(*) FROM browsers WHERE person = $1 AND endpoint <> $2`, person, b.Endpoint)
+		if err != nil {
+			return err
+		}
+		if count >= limit {
+			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d browsers; turn off notifications in another browser first", limit)}
+		}
+		return w.Exec(`INSERT INTO browsers (endpoint, p256dh, auth, person, made_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
+			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, Millis(w.Now))
+	})
+}
+
+func (t *Tables) RemovePushSubscription(ctx context.Context, endpoint string) error {
+	return t.exec(ctx, Policy, `DELETE FROM browsers WHERE endpoint = $1`, endpoint)
+}
+
+func (t *Tables) PushSubscriptions(ctx context.Context, person string) ([]schema.PushSubscription, error) {
+	return collect(ctx, t, func(b *schema.PushSubscription) []any { return []any{&b.Endpoint, &b.Keys.P256dh, &b.Keys.Auth} },
+		`SELECT endpoint, p256dh, auth FROM browsers WHERE person = $1 ORDER BY person`, person)
+}
+
+func (t *Tables) PushSubscribers(ctx context.Context) (map[string]bool, error) {
+	return collectMap(ctx, t, func(person *string, has *bool) []any { return []any{person, has} }, `SELECT person, count(*) > 0 FROM browsers GROUP BY person`)
+}
+
+func (t *Tables) PushKeys(ctx context.Context) (private, public string, err error) {
+	if _, err := t.ReadOne(ctx, []any{&private, &public}, `SELECT push, push_key FROM notifier`); err != nil {
+		return "", "", err
+	}
+	private, err = t.Key.Decrypt(pushKeyPlace, private)
+	return private, public, err
+}
+
+func (t *Tables) SetPushKeys(ctx context.Context, private, public string) error {
+	return t.exec(ctx, Policy, `UPDATE notifier SET push = $1, push_key = $2 WHERE push = ''`, t.Key.Encrypt(pushKeyPlace, private), public)
+}
+
+func (t *Tables) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) (bool, error) {
+	return read[bool](ctx, t, `SELECT count(*) > 0 FROM links_used WHERE question = $1 AND mac = $2`, id, mac)
+}
+
+func (t *Tables) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
+	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+		return w.Exec(`INSERT INTO links_used (question, mac, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, id, mac, Millis(w.Now))
+	})
 }

@@ -180,3 +180,119 @@ func replace[T, K any](tx Tx, t *table[T], removed []K, rows []T) error {
 	}
 	return nil
 }
+
+// removeAnonymous removes the channels, push subscriptions, notification settings and rules of
+// callers without credentials, each with a record in the audit log: they would outlive the
+// lock. Rules are revoked, because answers refer to them.
+func (w *Work) removeAnonymous() (removed store.AnonymousRemoval, err error) {
+	list, err := w.channelsWhere(`created_by = $1`, store.LocalName)
+	if err != nil {
+		return removed, err
+	}
+	for _, c := range list {
+		questions, err := w.removeChannel(c, ByHub)
+		if err != nil {
+			return removed, err
+		}
+		removed.Channels, removed.Questions = append(removed.Channels, c.ID), append(removed.Questions, questions...)
+	}
+	rules, err := collectIn(w, column[int64], `SELECT id FROM rules WHERE revoked_at = 0 AND created_by = $1 ORDER BY id`, store.LocalName)
+	for _, id := range rules {
+		if err == nil {
+			err = w.revokeRule(id, ByHub, Millis(w.Now))
+		}
+	}
+	if err != nil {
+		return removed, err
+	}
+	browsers, err := w.ExecCount(`DELETE FROM browsers WHERE person = ''`)
+	for range browsers {
+		if err == nil {
+			err = w.AppendLedger(store.LedgerRecord{Action: "push.removed", Actor: ByHub})
+		}
+	}
+	if err != nil {
+		return removed, err
+	}
+	return removed, w.Exec(`DELETE FROM notice_settings WHERE person = ''`)
+}
+
+var flows = newTable("flows", "id", "id, kind, data, expires_at", func(f *store.Flow) []any {
+	return []any{&f.ID, &f.Kind, &f.Data, ScanTime(&f.ExpiresAt)}
+})
+
+func (t *Tables) PutFlow(ctx context.Context, f *store.Flow, now time.Time, limit int) error {
+	return t.Write(ctx, Essential, func(w *Work) error {
+		if err := w.Exec(`DELETE FROM flows WHERE expires_at <= $1`, Millis(now)); err != nil {
+			return err
+		}
+		if err := w.Exec(`DELETE FROM flows WHERE id IN (
+			SELECT id FROM flows WHERE kind = $1 AND id <> $2 ORDER BY expires_at DESC, id LIMIT ALL OFFSET $3)`, f.Kind, f.ID, limit-1); err != nil {
+			return err
+		}
+		return flows.upsert(w, f)
+	})
+}
+
+func (t *Tables) TakeFlow(ctx context.Context, id []byte, now time.Time) (store.Flow, error) {
+	return write(ctx, t, Essential, func(w *Work) (f store.Flow, err error) {
+		err = orNotFound(w.Get(flows.fields(&f), `DELETE FROM flows WHERE id = $1 AND expires_at > $2 RETURNING id, kind, data, expires_at`,
+			id, Millis(now)))
+		return f, err
+	})
+}
+
+var shares = newTable("shares", "id", "id, hash, app, session, person, transcript, created_at, expires_at, opened_at, opens",
+	func(s *store.Share) []any {
+		return []any{
+			&s.ID, &s.Hash, &s.Session.App, &s.Session.Session, &s.Person, &s.Transcript,
+			ScanTime(&s.CreatedAt), ScanTime(&s.ExpiresAt), ScanTime(&s.OpenedAt), &s.Opens,
+		}
+	})
+
+func (t *Tables) Shares(ctx context.Context) ([]store.Share, error) {
+	return shares.list(ctx, t, `ORDER BY created_at DESC, id`)
+}
+
+func (t *Tables) Share(ctx context.Context, id string) (store.Share, error) {
+	return shares.one(ctx, t, `WHERE id = $1`, id)
+}
+
+func (t *Tables) CreateShare(ctx context.Context, share store.Share, record store.LedgerRecord) error {
+	return t.Write(ctx, Policy, func(w *Work) error {
+		// The role of the author may have changed since the caller checked it.
+		mayShare, err := get[bool](w, `SELECT EXISTS (SELECT 1 FROM sessions WHERE app = $1 AND session = $2)
+			AND EXISTS (SELECT 1 FROM people WHERE name = $3 AND role <> 'viewer')`, share.Session.App, share.Session.Session, share.Person)
+		if err := orNotFound(mayShare, err); err != nil {
+			return err
+		}
+		if err = w.Exec(`DELETE FROM shares WHERE expires_at <= $1`, Millis(share.CreatedAt)); err != nil {
+			return err
+		}
+		share.OpenedAt, share.Opens = time.Time{}, 0
+		if err = shares.insert(w, &share); err != nil {
+			return err
+		}
+		return w.AppendLedger(record)
+	})
+}
+
+func (t *Tables) RemoveShare(ctx context.Context, id string, record store.LedgerRecord) error {
+	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+		n, err := w.ExecCount(`DELETE FROM shares WHERE id = $1`, id)
+		if err := orNotFound(n > 0, err); err != nil {
+			return err
+		}
+		return w.AppendLedger(record)
+	})
+}
+
+func (t *Tables) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
+	return t.Write(ctx, Plain, func(w *Work) error {
+		opens, err := get[int64](w, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`, Millis(at), id)
+		if err != nil || opens != 1 {
+			return err
+		}
+		return w.AppendLedger(first)
+	})
+}

@@ -2,7 +2,13 @@
 
 package sqlite
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
+
+// preallocate reserves size bytes of disk for f.
+func preallocate(f *os.File, size int64) error { return writeZeros(f, size) }
 
 // findLostDatabase fails on systems that give no access to the open files of a process.
 func findLostDatabase(string) (*lostDatabase, error) {
