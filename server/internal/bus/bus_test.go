@@ -1,7 +1,6 @@
 package bus_test
 
 import (
-	"context"
 	"math"
 	"strconv"
 	"testing"
@@ -41,19 +40,4 @@ func FuzzDecode(f *testing.F) {
 			require.LessOrEqual(t, len(message), len(strconv.FormatInt(math.MaxInt64, 10)))
 		}
 	})
-}
-
-func TestMerger_IgnoresCommitsBelowOne(t *testing.T) {
-	t.Parallel()
-	sent := make(chan int64)
-	m := bus.NewMerger(func(_ context.Context, commit int64) error { sent <- commit; return nil })
-	defer func() { require.NoError(t, m.Close()) }()
-	m.Ring(0)
-	m.Ring(-5)
-	m.Ring(7)
-	require.EqualValues(t, 7, <-sent)
-	m.Receive(bus.Encode(0))
-	m.Receive(bus.Encode(7))
-	require.EqualValues(t, 7, <-m.Rings())
-	require.EqualValues(t, 1, m.Stats().Received)
 }

@@ -17,13 +17,15 @@ import (
 // notifyBus is a bus by LISTEN and NOTIFY, on its own connection: a commit with a NOTIFY holds a
 // lock of the whole server, so it must never be the writer's.
 type notifyBus struct {
-	*bus.Merger
 	config *pgx.ConnConfig
 	log    *slog.Logger
-	commit atomic.Int64                       // to send; 0: none
+	newest atomic.Int64                       // commit to send; 0: none
 	wake   atomic.Pointer[context.CancelFunc] // ends the present wait for notifications; nil: not connected
+	rings  chan int64
 	stop   context.CancelFunc
 	done   chan struct{}
+
+	sent, received, dropped atomic.Int64
 }
 
 const (
@@ -34,6 +36,10 @@ const (
 	// The time before the next attempt to connect doubles from busRetry to maxBusRetry.
 	busRetry    = 50 * time.Millisecond
 	maxBusRetry = 2 * time.Second
+	// mergeWindow is the time after a message in which further rings become one message.
+	mergeWindow = 2 * time.Millisecond
+	// maxUnread is the number of received commits that wait for the reader.
+	maxUnread = 16
 )
 
 // newBus returns a bus between the hubs of the schema that config selects. It connects in the
@@ -45,8 +51,7 @@ func newBus(config *pgx.ConnConfig, log *slog.Logger) bus.Bus {
 	config.RuntimeParams["synchronous_commit"] = "off"
 	config.RuntimeParams["application_name"] = "hookback bus"
 	ctx, stop := context.WithCancel(context.Background())
-	b := &notifyBus{config: config, log: log, stop: stop, done: make(chan struct{})}
-	b.Merger = bus.NewMerger(b.send)
+	b := &notifyBus{config: config, log: log, rings: make(chan int64, maxUnread), stop: stop, done: make(chan struct{})}
 	go b.run(ctx)
 	return b
 }
@@ -54,26 +59,39 @@ func newBus(config *pgx.ConnConfig, log *slog.Logger) bus.Bus {
 // Up implements bus.Link.
 func (b *notifyBus) Up() bool { return b.wake.Load() != nil }
 
+// Rings implements bus.Bus.
+func (b *notifyBus) Rings() <-chan int64 { return b.rings }
+
+// Stats implements bus.Link.
+func (b *notifyBus) Stats() bus.Stats {
+	return bus.Stats{Sent: b.sent.Load(), Received: b.received.Load(), Dropped: b.dropped.Load()}
+}
+
 // Close implements bus.Link.
 func (b *notifyBus) Close() error {
 	b.stop()
 	<-b.done
-	return b.Merger.Close()
+	return nil
 }
 
-var errBusDown = errors.New("the bus is not connected")
-
-// send passes the commit to the connection's goroutine.
-func (b *notifyBus) send(_ context.Context, commit int64) error {
-	if commit > b.commit.Load() {
-		b.commit.Store(commit)
+// Ring implements bus.Bus. It passes the commit to the connection's goroutine.
+func (b *notifyBus) Ring(commit int64) {
+	if !b.Up() {
+		b.dropped.Add(1)
+		return
 	}
-	wake := b.wake.Load()
-	if wake == nil {
-		return errBusDown
+	for {
+		newest := b.newest.Load()
+		if commit <= newest {
+			return // it is on its way
+		}
+		if b.newest.CompareAndSwap(newest, commit) {
+			break
+		}
 	}
-	(*wake)()
-	return nil
+	if wake := b.wake.Load(); wake != nil {
+		(*wake)()
+	}
 }
 
 // run keeps a connection until ctx ends.
@@ -110,20 +128,38 @@ func (b *notifyBus) serve(ctx context.Context) error {
 		defer cancel()
 		_ = conn.Close(ctx) // it is lost, or the hub stops
 	}()
-	b.commit.Store(0) // rung while there was no connection
+	if b.newest.Swap(0) > 0 { // rung when the last connection was lost
+		b.dropped.Add(1)
+	}
 	b.log.Info("bus connected", "channel", channel)
-	for {
+	for err == nil {
 		wait, wake := context.WithTimeout(ctx, busIdle)
 		b.wake.Store(&wake)
-		if commit := b.commit.Swap(0); commit > 0 {
-			err = b.exchange(ctx, conn, `SELECT pg_notify($1, $2)`, channel, bus.Encode(commit))
+		if commit := b.newest.Swap(0); commit > 0 {
+			err = b.send(ctx, conn, channel, commit)
 		} else if err = b.receive(wait, conn); err != nil && errors.Is(wait.Err(), context.DeadlineExceeded) {
 			err = b.exchange(ctx, conn, `SELECT`)
 		} else if errors.Is(wait.Err(), context.Canceled) {
 			err = ctx.Err() // there is a commit to send
 		}
 		wake()
-		if err != nil {
+	}
+	return err
+}
+
+// send sends a commit, and receives until the end of the window in which others are merged.
+func (b *notifyBus) send(ctx context.Context, conn *pgx.Conn, channel string, commit int64) error {
+	if err := b.exchange(ctx, conn, `SELECT pg_notify($1, $2)`, channel, bus.Encode(commit)); err != nil {
+		b.dropped.Add(1)
+		return err
+	}
+	b.sent.Add(1)
+	window, cancel := context.WithTimeout(ctx, mergeWindow)
+	defer cancel()
+	for {
+		if err := b.receive(window, conn); err != nil && window.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
 			return err
 		}
 	}
@@ -132,9 +168,30 @@ func (b *notifyBus) serve(ctx context.Context) error {
 func (b *notifyBus) receive(ctx context.Context, conn *pgx.Conn) error {
 	n, err := conn.WaitForNotification(ctx)
 	if n != nil && n.PID != conn.PgConn().PID() { // not by this hub
-		b.Receive(n.Payload)
+		b.take(n.Payload)
 	}
 	return err
+}
+
+// take takes a message of another hub. If no one reads the commits, the oldest are dropped.
+func (b *notifyBus) take(message string) {
+	commit, ok := bus.Decode(message)
+	if !ok {
+		return
+	}
+	b.received.Add(1)
+	for {
+		select {
+		case b.rings <- commit:
+			return
+		default:
+		}
+		select {
+		case <-b.rings:
+			b.dropped.Add(1)
+		default:
+		}
+	}
 }
 
 func (b *notifyBus) exchange(ctx context.Context, conn *pgx.Conn, statement string, args ...any) error {

@@ -61,7 +61,12 @@ func TestNewBus_SeparatesSchemas(t *testing.T) {
 		defer func() { require.NoError(t, hub.Close()) }()
 		require.Eventually(t, hub.Up, time.Minute, time.Millisecond)
 	}
-	execIn(t, dsn, databaseOf(t, dsn), `SELECT pg_notify('hookback_' || md5('public'), m) FROM unnest(ARRAY['', 'x', '-1', '1 2', repeat('9', 1000)]) m`)
+	execIn(t, dsn, databaseOf(t, dsn), `SELECT pg_notify('hookback_' || md5('public'), m) FROM unnest(ARRAY['', 'x', '0', '-1', '1 2', repeat('9', 1000)]) m`)
+	a.Ring(0)
+	a.Ring(-5)
+	a.Ring(4)
+	require.Eventually(t, func() bool { return a.Stats().Sent > 0 }, time.Minute, time.Millisecond)
+	require.EqualValues(t, 1, a.Stats().Sent, "commits below 1 are ignored")
 	ringUntil(t, a, b, 5)
 	require.Zero(t, other.Stats().Received)
 	require.Zero(t, a.Stats().Received, "a hub does not hear itself")
