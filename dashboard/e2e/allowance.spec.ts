@@ -76,7 +76,7 @@ test.describe('Allowance', () => {
     await choose(page, again.id)
     await page.keyboard.press('Shift+W')
     await expect(detail(page, again.id).getByTestId('allowance')).toHaveCount(0)
-    const after = await ask(agent, hub, 'ls') // in no group, as "git status" would be
+    const after = await ask(agent, hub, 'ls')
     await expect(pending(page, after.id)).toBeVisible()
   })
 

@@ -1,4 +1,5 @@
-import { SvelteSet } from 'svelte/reactivity'
+import { untrack } from 'svelte'
+import { SvelteMap } from 'svelte/reactivity'
 import { MAX_APPROVALS } from '../../lib/api/types'
 import { freezeOf } from '../../lib/stream/freezes'
 import { hub, live, shortcuts } from '../../lib/stream/liveState.svelte'
@@ -21,14 +22,26 @@ export class BulkReview {
   readonly others: Request[]
   /** The requests that the person leaves out. */
   readonly out: Record<number, boolean> = $state({})
-  /** The requests whose end was on screen. No other is approved. */
-  private readonly shown = new SvelteSet<number>()
-  private readonly watch = new IntersectionObserver((hits) => {
-    for (const { isIntersecting, target } of hits)
-      if (isIntersecting) this.shown.add(Number((target as HTMLElement).dataset.end))
-  })
+  /** The edges of texts that the page shows, with the requests that they belong to. */
+  private readonly edges = new SvelteMap<Element, { ids: readonly number[]; seen: boolean }>()
+  private readonly watch = new IntersectionObserver(
+    (hits) =>
+      untrack(() => {
+        for (const { isIntersecting, target } of hits) {
+          const edge = this.edges.get(target)
+          if (edge && isIntersecting) this.edges.set(target, { ...edge, seen: true })
+        }
+      }),
+    { threshold: 1 },
+  )
   readonly chosen = $derived.by(() => this.seen.filter((r) => !this.out[r.id] && !this.stale(r)))
-  readonly unseen = $derived.by(() => this.chosen.filter((r) => !this.shown.has(r.id)))
+  /** The chosen requests without an edge, or with one that was not on screen. None of them is approved. */
+  readonly unseen = $derived.by(() => {
+    const edges = [...this.edges.values()]
+    const hidden = new Set(edges.filter((e) => !e.seen).flatMap((e) => e.ids))
+    const shown = new Set(edges.flatMap((e) => e.ids))
+    return this.chosen.filter((r) => hidden.has(r.id) || !shown.has(r.id))
+  })
 
   constructor(requests: readonly Request[]) {
     this.seen = requests.filter((r) => !this.excludedBecause(r)).slice(0, MAX_APPROVALS)
@@ -46,14 +59,30 @@ export class BulkReview {
     return now.status.revision === r.status.revision ? undefined : lazyInboxText.bulk.changed
   }
 
-  /** Marks the end of a request. It is removed while the call is not complete, and with it what was seen. */
-  end = (id: number) => (node: HTMLElement) => {
-    node.dataset.end = String(id)
-    this.watch.observe(node)
-    return () => {
-      this.watch.unobserve(node)
-      this.shown.delete(id)
+  /**
+   * Marks the first or the last line of a text of requests. It is removed while the text is not complete,
+   * and with it what was seen.
+   */
+  edge =
+    (...ids: number[]) =>
+    (node: HTMLElement) => {
+      untrack(() => this.edges.set(node, { ids, seen: false }))
+      this.watch.observe(node)
+      return () => {
+        this.watch.unobserve(node)
+        this.edges.delete(node)
+      }
     }
+
+  /** Scrolls the frame to the first text that was not on screen, or one screen on if that starts here. */
+  showNext(frame: HTMLElement): void {
+    const id = this.unseen[0]?.id
+    if (id === undefined) return
+    const edge = [...this.edges].find(([, e]) => !e.seen && e.ids.includes(id))
+    const text = edge?.[0].parentElement ?? frame.querySelector(`[data-id="${id}"]`)
+    if (!text) return
+    const top = text.getBoundingClientRect().top - frame.getBoundingClientRect().top
+    frame.scrollBy({ top: Math.abs(top) > 8 ? top - 8 : frame.clientHeight * 0.9 })
   }
 
   /** Approves what is chosen, unless some of it was not on screen. */

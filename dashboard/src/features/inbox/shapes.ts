@@ -93,7 +93,13 @@ export function groupsOf(requests: readonly Request[], freezes: readonly Freeze[
   return groups
 }
 
-/** Whether a call differs from the shape in no word, or in the one word in which its calls differ. Not in the first: that is another program. */
+/**
+ * A word that is an operand by its form: a path or a number. Any other may be a subcommand or an option of
+ * some program, wherever it stands, as in "git -C x log" or "npm run deploy".
+ */
+const OPERAND = /^(?!-)(?=.*[/.]|\d+$)[\p{L}\p{N}_.~/@%+,:*?-]+$/u
+
+/** Whether a call differs from the shape in no word, or in the one operand in which its calls differ. Not in the first word: that is another program. */
 function joins(shape: Shape, words: string[]): boolean {
   const first = shape.words
   if (first?.length !== words.length) return false
@@ -101,6 +107,7 @@ function joins(shape: Shape, words: string[]): boolean {
   const at = different[0]
   if (at === undefined) return true
   if (different.length > 1 || at === 0 || (shape.at ?? at) !== at) return false
+  if (![first[at], words[at]].every((word) => OPERAND.test(word ?? ''))) return false
   shape.at = at
   return true
 }
