@@ -58,7 +58,8 @@ async function postSession(hub: HubProcess, agent: Agent) {
   await hub.event('SubagentStop', {}, explore)
   const failed = await call(hub, 'Edit', { use: 'e1', fails: 'exit 1' })
   const tool = { tool_name: 'Bash', tool_use_id: 'b1' }
-  await hub.event('PreToolUse', { tool_name: 'Bash', tool_input: { command: 'rm -rf build' } }, tool)
+  const input = { tool_name: 'Bash', tool_input: { command: 'rm -rf build' } }
+  const denied = await hub.event('PreToolUse', input, tool)
   const settled = await agent.ask(
     hub,
     { question: 'Delete build?', toolCall: { name: 'Bash', id: 'b1' } },
@@ -68,7 +69,7 @@ async function postSession(hub: HubProcess, agent: Agent) {
   const stop = await hub.event('Stop', { last_assistant_message: 'Done' }, { chat })
   await hub.event('UserPromptSubmit', { prompt: 'Now deploy it' })
   const pending = await agent.ask(hub, { question: 'Deploy?' })
-  return { read, failed, settled: settled.id, stop, pending: pending.id }
+  return { read, failed, denied, settled: settled.id, stop, pending: pending.id }
 }
 
 /** Posts a nested subagent as Claude Code reports it, with its telemetry. */
@@ -118,15 +119,25 @@ test.describe('Sessions', () => {
       await expect(line(page, ids.read[1])).toContainText('Read')
       await expect(line(page, ids.read[0])).toHaveCount(0)
       await expect(line(page, ids.failed[1])).toContainText('failed')
-      await expect(line(page, ids.settled)).toContainText('Denied')
+      // The wait of a call is in the row of the call, and its detail beside the timeline.
+      await expect(line(page, ids.settled)).toHaveCount(0)
+      await expect(line(page, ids.denied)).toContainText(/denied.*waited/)
       await expect(line(page, ids.pending)).toContainText('needs you')
       await expect(page.getByText('waiting for a person:')).toBeVisible()
       await expect(lanes(page)).toHaveAttribute('data-bars', '12')
-      await page.getByRole('button', { name: 'As a table' }).click()
-      const table = page.getByTestId('lane-table')
-      await expect(table.getByRole('row')).toHaveCount(13)
-      await expect(table.getByRole('row', { name: /Grep/ })).toContainText('Explore')
-      await expect(table.getByRole('row', { name: /Bash.*denied/ })).toBeVisible()
+      const head = await page.getByTestId('turns').evaluate((turns) => {
+        const top = turns.closest('main')?.getBoundingClientRect().top ?? 0
+        return Math.round((document.querySelector('#session-body')?.getBoundingClientRect().top ?? 0) - top)
+      })
+      expect(head).toBeLessThanOrEqual(96)
+      await line(page, ids.denied).click()
+      const drawer = page.getByTestId('drawer')
+      await expect(drawer).toBeVisible()
+      const [side, timeline] = [await drawer.boundingBox(), await page.getByTestId('turns').boundingBox()]
+      expect(side!.x).toBeGreaterThanOrEqual(timeline!.x + timeline!.width)
+      await page.getByRole('button', { name: `Request #${ids.settled}` }).click()
+      await expect(drawer).toContainText('Delete build?')
+      await expect(line(page, ids.denied)).toHaveAttribute('aria-selected', 'true')
     })
 
     test('grows as the agent works and extends a wait until its answer', async ({ page, hub, agent }) => {
@@ -412,10 +423,7 @@ test.describe('Sessions', () => {
     await expect(page.getByTestId('sessions').getByRole('link')).toHaveCount(1)
   })
 
-  test('show hostile content as text in the timeline, the table and the transcript', async ({
-    page,
-    hub,
-  }) => {
+  test('show hostile content as text in the timeline and the transcript', async ({ page, hub }) => {
     const ids: number[] = []
     for (const { body } of acceptedInputs) {
       if (typeof body !== 'string') continue
@@ -435,8 +443,9 @@ test.describe('Sessions', () => {
     await lanes(page).focus()
     await page.keyboard.press('Home')
     for (let i = 0; i < 25; i++) await page.keyboard.press('ArrowRight')
-    await page.getByRole('button', { name: 'As a table' }).click()
-    await expect(page.getByTestId('lane-table').getByRole('row').nth(20)).toBeAttached()
+    await page.getByTestId('turns').focus()
+    await page.keyboard.press('Home')
+    for (let i = 0; i < 25; i++) await page.keyboard.press('ArrowDown')
     await page.getByRole('tab', { name: 'Transcript' }).click()
     await expect(page.getByTestId('transcript')).toBeVisible()
     await openAt(page, hub, '/sessions')
@@ -470,9 +479,6 @@ test.describe('Sessions', () => {
         expect.soft(await horizontalOverflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
       }
       await visit(page, sessionPath)
-      await page.getByRole('button', { name: 'As a table' }).click()
-      await expect(page.getByTestId('lane-table')).toBeVisible()
-      expect.soft(await accessibilityViolations(page), 'as a table').toEqual([])
       await page.getByRole('button', { name: 'Export' }).click()
       expect.soft(await accessibilityViolations(page), 'export').toEqual([])
     })

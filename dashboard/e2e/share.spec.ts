@@ -85,8 +85,7 @@ test.describe('Share link', () => {
     await expect(stranger.getByRole('link')).toHaveCount(0)
     await expect(stranger.getByRole('textbox')).toHaveCount(0)
 
-    await main.getByRole('button', { name: 'As a table' }).click()
-    await stranger.getByTestId('lane-table').getByRole('button', { name: /Bash/ }).click()
+    await stranger.getByTestId('turn-line').filter({ hasText: 'Bash' }).click()
     await expect(stranger.getByTestId('drawer')).toContainText('exit status 1')
     await stranger.keyboard.press('Escape')
     await stranger.getByRole('tab', { name: 'Files' }).click()

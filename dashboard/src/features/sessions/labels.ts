@@ -28,8 +28,8 @@ const callStatuses: Partial<Record<Bar['state'], BarStatus>> = {
 
 /** The status of a bar; undefined for marks and for calls that succeeded. */
 export function barStatus(bar: Bar, session: Session): BarStatus | undefined {
-  const wait = bar.state === 'unanswered' ? bar.waits?.at(-1) : undefined
-  if (wait) {
+  const wait = bar.waits?.at(-1)
+  if (wait && (bar.state === 'unanswered' || (bar.state === 'running' && wait.state === 'waiting'))) {
     const status = barStatus(wait, session) // no answer, dismissed, or the agent is gone
     return status && { ...status, label: status.label.charAt(0).toLowerCase() + status.label.slice(1) }
   }

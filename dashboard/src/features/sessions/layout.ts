@@ -1,4 +1,4 @@
-import type { Bar, Lane } from './timeline'
+import { startOfWaits, type Bar, type Lane } from './timeline'
 import type { TimeScale } from './timeScale'
 
 // The vertical layout of the lanes below the axis, in px.
@@ -41,7 +41,7 @@ export function layOutLanes(lanes: readonly Lane[], labeled: boolean): { rows: L
   return { rows, height: top }
 }
 
-/** The index of the first bar that ends at or after a time, by binary search. */
+/** The index of the first bar that ends at or after a time, or of a wait that may, by binary search. */
 export function firstBarFrom(track: readonly Bar[], time: number): number {
   let low = 0
   let high = track.length
@@ -50,7 +50,7 @@ export function firstBarFrom(track: readonly Bar[], time: number): number {
     if ((track[middle]?.end ?? Infinity) < time) low = middle + 1
     else high = middle
   }
-  return low
+  return startOfWaits(track, low)
 }
 
 const NEAR = 7
@@ -81,10 +81,9 @@ function nearest(bars: readonly Bar[], scale: TimeScale, at: { x: number; now: n
     const from = scale.x(bar.start)
     if (from > at.x + NEAR) break
     const away = Math.max(from - at.x, at.x - Math.max(from + 2, scale.x(bar.end ?? at.now)), 0)
-    if (away >= least) continue
-    best = bar
+    if (away > least || (away === least && away > 0)) continue
+    best = bar // of bars that overlap, the last one is on top
     least = away
-    if (away === 0 && bar.kind !== 'mark') break
   }
   return best
 }

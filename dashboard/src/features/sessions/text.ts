@@ -136,14 +136,13 @@ export const viewText = {
     total === undefined
       ? `${loaded.toLocaleString('en')} events`
       : `${loaded.toLocaleString('en')} of ${total.toLocaleString('en')} events`,
-  asLanes: 'As lanes',
-  asTable: 'As a table',
   follow: 'Follow',
   event: 'Event of the session',
   eventsOfBar: 'Events of this bar',
   first: 'Start',
   last: 'End',
   other: 'Also',
+  request: 'Request',
   noTranscript: 'No transcript',
   noTranscriptHint: 'An agent can send its conversation with an event, in the member',
   noTranscriptNext: 'The newest one is shown here.',
@@ -201,19 +200,7 @@ export const timelineText = {
   waitedForPerson: (duration: string) => `waited ${duration} for a person`,
   toolWaited: (tool: string, duration: string) => `${tool}: waited ${duration}`,
   startUnknown: 'start unknown',
-  table: 'Lanes as a table',
-  tableCaption: 'Every call, wait and event of the session, oldest first',
-  columns: {
-    start: 'Start',
-    agent: 'Agent',
-    kind: 'Type',
-    summary: 'Summary',
-    state: 'State',
-    duration: 'Duration',
-    waited: 'Waited',
-  },
   done: 'done',
-  more: (n: number) => `Show ${n.toLocaleString('en')} more`,
   turns: 'Session activity by turn',
   beforeFirstPrompt: 'Before the first prompt',
   prompt: 'Prompt',
@@ -284,7 +271,6 @@ export const riskText = {
   risky: (n: number) => `${n} risky ${n === 1 ? 'call' : 'calls'}`,
   refused: (n: number) => `${n} refused`,
   newRule: 'Make a rule',
-  soThat: 'so that a person is asked next time.',
 }
 
 /** Strings of the files that a session changed. */

@@ -3,6 +3,7 @@ import { anEvent } from '../../testing/factories'
 import type { Event, HumanInTheLoop, Status } from '../../lib/api/types'
 import { barDuration, barLine, runTime, Session, unionDuration, type Bar } from './timeline'
 import { barName } from './labels'
+import { firstBarFrom } from './layout'
 
 const T = 1_700_000_000_000
 
@@ -280,6 +281,23 @@ describe('Session waits', () => {
     expect(s.bars).toEqual(['wait 5-5 answered'])
   })
 
+  it('share one track if they overlap, and no call joins them', () => {
+    const s = new Script()
+    const [first] = [s.ask(1), s.ask(2), s.ask(3)]
+    s.settle(first + 1, 4, {})
+    s.settle(first + 2, 5, {})
+    s.pre(6, 'Bash', 'a')
+    const tracks = () => s.session.lanes[0]?.tracks.map((track) => track.map(brief))
+    expect(tracks()).toEqual([
+      ['wait 1-… waiting', 'wait 2-4 answered', 'wait 3-5 answered'],
+      ['call Bash 6-… running'],
+    ])
+    expect(firstBarFrom(s.session.lanes[0]!.tracks[0]!, T + 20_000)).toBe(0) // the first one is still open
+    s.settle(first, 7, {})
+    s.pre(8, 'Read', 'b')
+    expect(tracks()?.[0]?.at(-1)).toBe('call Read 8-… running')
+  })
+
   it('block the call with their id', () => {
     const s = new Script()
     s.pre(1, 'Bash', 'a')
@@ -292,6 +310,7 @@ describe('Session waits', () => {
     expect(s.session.bar(id)?.host).toBe(call)
     expect(runTime(call, T)).toBe(3000)
     expect(s.session.lanes[0]?.tracks.flat()).toHaveLength(2) // the wait is drawn inside its call
+    expect(s.session.row(s.session.bar(id)!)).toBe(s.session.row(call)) // and is in its row
   })
 
   it('block the newest call with the same tool and arguments if there is no id', () => {

@@ -63,7 +63,7 @@ export interface Lane {
   readonly start: number
   /** When a subagent ended. */
   end: number | undefined
-  /** Calls and waits, oldest first, without overlaps in a track. A wait for a call is in the call. */
+  /** Calls and waits, oldest first. In a track only waits overlap. A wait for a call is in the call. */
   readonly tracks: Bar[][]
   readonly marks: Bar[]
   /** All bars, in the order of the log. */
@@ -82,7 +82,7 @@ export interface Turn {
   readonly waits: Bar[]
 }
 
-/** A line of the list of turns: a heading or a bar. */
+/** A line of the list of turns: a heading or a bar. The waits of a call are in its line. */
 export type Row =
   | { turn: Turn; bar?: undefined; headingsBefore: number }
   | { bar: Bar; turn?: undefined; headingsBefore: number }
@@ -311,7 +311,7 @@ export class Session {
   }
 
   private addBar(bar: Omit<Bar, 'index' | 'turn' | 'track' | 'style' | 'tool'>, heading = false): Bar {
-    const { event, lane } = bar
+    const { event, lane, host } = bar
     const made: Bar = {
       ...bar,
       index: this.bars.length,
@@ -323,21 +323,23 @@ export class Session {
     this.bars.push(made)
     lane.bars.push(made)
     for (const id of made.ids) if (!this.barsByEvent.has(id)) this.barsByEvent.set(id, made)
-    this.rowIndexes[made.index] = heading ? this.rows.length - 1 : this.rows.length
-    if (!heading) this.rows.push({ bar: made, headingsBefore: this.turns.length })
+    if (host || heading) this.rowIndexes[made.index] = host ? this.row(host) : this.rows.length - 1
+    else this.rowIndexes[made.index] = this.rows.push({ bar: made, headingsBefore: this.turns.length }) - 1
     if (made.kind === 'mark') lane.marks.push(made)
-    else if (!made.host) this.assignTrack(made)
+    else if (!host) this.assignTrack(made)
     return made
   }
 
-  /** Puts a bar on the first track whose last bar has ended. */
+  /** Puts a bar on the first free track. Waits that overlap share one: together they are one wait. */
   private assignTrack(bar: Bar): void {
     const { tracks } = bar.lane
-    const free = tracks.findIndex((track) => {
-      const last = track[track.length - 1]
-      return last?.end !== undefined && last.end <= bar.start
-    })
-    bar.track = free >= 0 ? free : Math.min(tracks.length, MAX_TRACKS - 1)
+    const isFree = (track: Bar[]) =>
+      track
+        .slice(startOfWaits(track, track.length - 1))
+        .every((b) => b.end !== undefined && b.end <= bar.start)
+    let at = tracks.findIndex(isFree)
+    if (at < 0 && bar.kind === 'wait') at = tracks.findIndex((track) => track.at(-1)?.kind === 'wait')
+    bar.track = at >= 0 ? at : Math.min(tracks.length, MAX_TRACKS - 1)
     ;(tracks[bar.track] ??= []).push(bar)
   }
 
@@ -478,6 +480,12 @@ export class Session {
     if (state === 'failed') bar.turn.failures++
     if (heading) bar.turn.prompt = bar
   }
+}
+
+/** The index of the first of the waits next to each other in a track that may overlap the bar at an index. */
+export function startOfWaits(track: readonly Bar[], index: number): number {
+  while (index > 0 && track[index - 1]?.kind === 'wait') index--
+  return Math.max(0, index)
 }
 
 /** The duration of a bar in ms, up to now if it has not ended. */
