@@ -26,16 +26,16 @@ test.describe('Rules', () => {
     hub,
     agent,
   }) => {
-    const before = await ask(agent, hub, 'npm test -- --run a')
+    const before = await ask(agent, hub, 'npm test -- --run ./a')
     await callApi(page, 'POST', `/events/${before.id}/respond`, { permission: true })
-    const other = await ask(agent, hub, 'npm test -- --run b')
+    const other = await ask(agent, hub, 'npm test -- --run ./b')
     await callApi(page, 'POST', `/events/${other.id}/respond`, { permission: false, reason: 'not now' })
-    const { id } = await ask(agent, hub, 'npm test -- --run c')
+    const { id } = await ask(agent, hub, 'npm test -- --run ./c')
     await openAt(page, hub)
     await choose(page, id)
     await (await openMore(page, id)).getByRole('button', { name: 'Always allow…' }).click()
     const panel = page.getByRole('dialog', { name: 'Always allow calls like this' })
-    await expect(panel.getByTestId('rule-call')).toContainText('npm test -- --run c')
+    await expect(panel.getByTestId('rule-call')).toContainText('npm test -- --run ./c')
     await expect(panel.getByTestId('rule-text')).toContainText('npm test')
     await expect(panel.getByTestId('back-test')).toContainText(
       '3: 1 same as people decided, 1 opposite, 1 unanswered',
@@ -56,7 +56,7 @@ test.describe('Rules', () => {
     await expect(detail(page, id)).toContainText(/Rule \d+ created/)
     await expect(detail(page, id).getByRole('button', { name: /^Approve/ })).toBeVisible() // the rule does not answer the pending request
 
-    const next = await ask(agent, hub, 'npm test -- --run d')
+    const next = await ask(agent, hub, 'npm test -- --run ./d')
     expect((await next.answer).permission).toBe(true)
     await expect(row(page, next.id)).toContainText('Approved')
     await choose(page, next.id)
@@ -65,7 +65,7 @@ test.describe('Rules', () => {
     await answered.getByRole('button', { name: /^Revoke/ }).click()
     await answered.getByRole('button', { name: 'Confirm revoke' }).click()
     await expect(answered).toContainText('revoked')
-    const after = await ask(agent, hub, 'npm test -- --run e')
+    const after = await ask(agent, hub, 'npm test -- --run ./e')
     await expect(row(page, id)).toContainText('2 × Run npm test -- --run …') // with the one that is still open
     await page.getByRole('button', { name: '2 like calls; show each.' }).click()
     await expect(
