@@ -20,7 +20,7 @@ func TestLater_ModelContinuesAndRunsTheCallOnce(t *testing.T) {
 		start         func(*testEnv, *testing.T, *model) (wait func() string)
 	}{
 		"claude-code": {"Bash", "command", newModel, func(p *testEnv, t *testing.T, m *model) func() string {
-			return p.startClaude(t, m, "-p", "Go", "--permission-mode", "bypassPermissions")
+			return p.startClaude(t, m, "-p", "Go", "--allowedTools", "Bash")
 		}},
 		"codex": {"exec_command", "cmd", codexModel, func(p *testEnv, t *testing.T, m *model) func() string {
 			return p.startCodex(t, m)
