@@ -14,14 +14,17 @@ func (c *Call) Accepts() control.Accepts {
 		Freeze:  gates && c.Capabilities.Has(CanDeny),
 		Grant:   (gates || c.Point == Prompt) && c.Capabilities.Has(CanGrant),
 		Message: c.Capabilities.Has(CanMessage),
+		Later:   c.AsksLater,
 	}
 }
 
 // CanAskLater reports whether the agent can continue without the call and run it once a person has approved it: the
 // call is refused for now, and the agent takes messages. The call of an agent's prompt is not: its user has it on the screen.
+// Qwen Code opens its prompt before the gate, so the prompt would ask first, each time.
 func (c *Call) CanAskLater() bool {
 	gates := c.Point == Gate || c.Point == DeferToPrompt
-	return gates && c.Capabilities.Has(CanDeny) && control.CanReceive(c.Event.Agent) && c.Ask != nil && c.Ask.Type == schema.Permission
+	return gates && c.Capabilities.Has(CanDeny) && c.Event.Agent != "qwen" && control.CanReceive(c.Event.Agent) &&
+		c.Ask != nil && c.Ask.Type == schema.Permission
 }
 
 // StopsWhenFrozen reports whether a freeze stops the agent at this call.

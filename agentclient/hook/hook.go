@@ -89,6 +89,8 @@ type Call struct {
 	// Reviewed means that a reviewer of the agent decides about a Prompt. Then no person is asked,
 	// unless the policy asks for one or the reviewer's refusal becomes an Appeal.
 	Reviewed bool
+	// AsksLater is set if the policy leaves the call to a person and the agent continues without it.
+	AsksLater bool
 	// Headless means that no one can answer at the agent's own prompt.
 	Headless bool
 	// Fallback is the effect when no one can decide: Pass or Ask, whichever opens the

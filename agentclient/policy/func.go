@@ -115,5 +115,9 @@ func stricter(a, b Result) Result {
 	if b.Effect.strictness() > a.Effect.strictness() {
 		return b
 	}
+	a.Later = a.Later && (b.Later || b.Effect.strictness() < a.Effect.strictness()) // waiting for a person is stricter
 	return a
 }
+
+// Stricter returns the stricter of two results, the first if they are equal. Two that ask ask later only if both do.
+func Stricter(a, b Result) Result { return stricter(a, b) }

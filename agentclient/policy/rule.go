@@ -119,7 +119,7 @@ func (r *rule) describe() string {
 	if r.effect == Allow && r.restricted {
 		b.WriteString(": left to the agent, since only your own policy can allow")
 	} else if r.later {
-		b.WriteString(": ask, and Claude Code, Codex, Gemini CLI and Qwen Code continue without it; other agents wait")
+		b.WriteString(": ask, and Claude Code, Codex and Gemini CLI continue without it; other agents wait")
 	} else {
 		b.WriteString(": " + string(r.effect))
 	}

@@ -48,5 +48,8 @@ func TestRule_LaterAsks(t *testing.T) {
 	require.False(t, unread.Later, "what can't be read waits for a person")
 	both := policy.Any(p, policy.Tools("Bash")).Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"rm x"}`)})
 	require.Equal(t, policy.Ask, both.Effect)
+	require.False(t, both.Later, "one of them waits for a person")
+	managed := policy.Any(p, p).Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"rm x"}`)})
+	require.True(t, managed.Later, "both can wait")
 	require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"dd"}`)}).Effect)
 }

@@ -10,7 +10,10 @@ import (
 )
 
 // Accepts are the parts of a directive that a hook can apply.
-type Accepts struct{ Grant, Message, Freeze bool }
+//
+// Later goes with Grant: the grant is that of a call without which the agent has continued, and a request about it that
+// waits counts, too.
+type Accepts struct{ Grant, Message, Freeze, Later bool }
 
 // parts pairs the name of each part with its field.
 func (a *Accepts) parts() []struct {
@@ -20,7 +23,7 @@ func (a *Accepts) parts() []struct {
 	return []struct {
 		name  string
 		field *bool
-	}{{AcceptGrant, &a.Grant}, {AcceptMessage, &a.Message}, {AcceptFreeze, &a.Freeze}}
+	}{{AcceptGrant, &a.Grant}, {AcceptMessage, &a.Message}, {AcceptFreeze, &a.Freeze}, {AcceptLater, &a.Later}}
 }
 
 // ParseAccepts returns the parts that a header names. Unknown parts are ignored.
@@ -44,6 +47,15 @@ func (a Accepts) String() string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// LaterDigest identifies a call without which its agent continues: the digest of the call, and where and by whom it
+// runs, because the agent does other work before it runs the call. It is empty if digest is.
+func LaterDigest(digest, cwd, agentID string) string {
+	if digest == "" {
+		return ""
+	}
+	return strings.Join([]string{digest, cwd, agentID}, "\x00")
 }
 
 // digestPrefix names the hash of a digest.

@@ -19,6 +19,7 @@ const (
 	MinimalReturn = "return=minimal"     // RFC 7240
 	AcceptsHeader = "Hookback-Accepts"   // the parts of a directive that the hook can apply, such as "grant, message, freeze"
 	AcceptGrant   = "grant"
+	AcceptLater   = "later"
 	AcceptMessage = "message"
 	AcceptFreeze  = "freeze"
 )
@@ -35,6 +36,8 @@ type Directive struct {
 	Freeze   *FreezeNotice `json:"freeze,omitempty"`
 	Grant    *Grant        `json:"grant,omitempty"`
 	Messages []MessageText `json:"messages,omitempty"`
+	// Asked is the request that already waits for a person about this call of a hook that accepts later.
+	Asked schema.EventID `json:"asked,omitempty"`
 }
 
 // FreezeNotice returns the freeze of the directive, which may be nil.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,10 +38,21 @@ func newLaterClient(t *testing.T) *laterClient {
 // call returns what the hook prints before a shell command of a session.
 func (d *laterClient) call(session, command string) string {
 	d.t.Helper()
-	entry := d.installedEntry("claude-code", "PreToolUse")
+	return d.callIn(d.project(), session, command)
+}
+
+func (d *laterClient) callIn(cwd, session, command string) string {
+	d.t.Helper()
+	return d.hook("PreToolUse", fmt.Sprintf(`{"session_id":%q,"hook_event_name":"PreToolUse","cwd":%q,"tool_name":"Bash","tool_input":{"command":%q}}`,
+		session, cwd, command))
+}
+
+// hook returns what the hook of an event prints.
+func (d *laterClient) hook(event, stdin string) string {
+	d.t.Helper()
+	entry := d.installedEntry("claude-code", event)
 	input := filepath.Join(d.home, "input.json")
-	require.NoError(d.t, os.WriteFile(input, fmt.Appendf(nil,
-		`{"session_id":%q,"hook_event_name":"PreToolUse","cwd":%q,"tool_name":"Bash","tool_input":{"command":%q}}`, session, d.project(), command), 0o600))
+	require.NoError(d.t, os.WriteFile(input, []byte(stdin), 0o600))
 	// A process of its own plays the agent: the hub takes no answer from the process that started the hook.
 	output := filepath.Join(d.home, "output.json")
 	d.env["TEST_AGENT_INPUT"], d.env["TEST_AGENT_OUTPUT"] = input, output
@@ -97,12 +109,21 @@ func TestHookLater_ApprovedCallRunsOnce(t *testing.T) {
 	require.True(t, asked.HumanInTheLoop.Appeal.Later)
 	require.Equal(t, "Deletes.", asked.HumanInTheLoop.Appeal.Reason)
 	require.False(t, asked.HumanInTheLoop.ToolCall.Editable)
-	require.NotContains(t, d.call("s", "ls"), "permissionDecision", "other work goes on")
+	require.NotContains(t, d.call("s", "ls"), "permissionDecision", "the agent does other work")
+	repeated := d.call("s", "rm -r build")
+	require.Contains(t, repeated, deniedCall)
+	require.Contains(t, repeated, fmt.Sprintf("A person was asked (request %d). No one has answered yet.", asked.ID))
+	require.Equal(t, asked.ID, d.pending().ID, "there is one request")
+	for _, event := range []string{"Stop", "UserPromptSubmit"} { // the end of a turn ends no request without which it went on
+		d.hook(event, fmt.Sprintf(`{"session_id":"s","hook_event_name":%q,"cwd":%q}`, event, d.project()))
+	}
+	require.Equal(t, asked.ID, d.pending().ID)
 
 	d.respond(asked.ID, `{"permission":true}`)
-	require.Contains(t, d.call("s", "ls"), fmt.Sprintf("Request %d was approved: run exactly the same Bash call again now.", asked.ID))
+	require.Contains(t, d.call("s", "ls"), fmt.Sprintf("Request %d was approved: run exactly the same call again now.", asked.ID))
 	require.Contains(t, d.call("other", "rm -r build"), deniedCall, "another session")
 	require.Contains(t, d.call("s", "rm -r build/x"), deniedCall, "other arguments")
+	require.Contains(t, d.callIn(t.TempDir(), "s", "rm -r build"), deniedCall, "another directory")
 	require.Contains(t, d.call("s", "rm -r build"), `"permissionDecision":"allow"`)
 	require.Contains(t, d.call("s", "rm -r build"), deniedCall, "a second time")
 }
@@ -113,9 +134,23 @@ func TestHookLater_DeniedCallDoesNotRun(t *testing.T) {
 	d.call("s", "rm -r build")
 	asked := d.pending()
 	d.respond(asked.ID, `{"permission":false,"reason":"Keep it."}`)
-	require.Contains(t, d.call("s", "ls"), fmt.Sprintf("Request %d was denied: do not run that Bash call. Keep it.", asked.ID))
+	require.Contains(t, d.call("s", "ls"), fmt.Sprintf("Request %d was denied: do not run that call. Keep it.", asked.ID))
 	require.Contains(t, d.call("s", "rm -r build"), deniedCall)
 
 	d.hub.Stop()
 	require.NotContains(t, d.call("s", "rm -r build"), `"permissionDecision":"allow"`, "without a hub no one can be asked")
+}
+
+// An approval counts only if the hook's own command line names the hub. Otherwise the agent waits for the person, because
+// the approval of a later call would be used up in vain.
+func TestHookLater_WaitsWithoutAddress(t *testing.T) {
+	t.Parallel()
+	d := newLaterClient(t)
+	settings := filepath.Join(d.home, ".claude", "settings.json")
+	text, err := os.ReadFile(settings)
+	require.NoError(t, err)
+	without := regexp.MustCompile(`,\s*"--hub",\s*"[^"]*"`).ReplaceAll(text, nil)
+	require.NoError(t, os.WriteFile(settings, without, 0o600))
+	require.NotContains(t, d.installedEntry("claude-code", "PreToolUse").Argv, "--hub")
+	require.Contains(t, d.call("s", "rm -r build"), `"permissionDecision":"ask"`, "its own prompt asks")
 }

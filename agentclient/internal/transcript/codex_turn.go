@@ -65,6 +65,7 @@ func repeatsCall(path string, result []byte) bool {
 		p := &l.Payload
 		found, hasResult := isEqual[p.CallID]
 		switch {
+		case p.CallID == "": // such as a search, which no hook gates
 		case strings.HasSuffix(p.Type, "_call_output"):
 			isEqual[p.CallID] = bytes.Contains(p.Output, result)
 		case !strings.HasSuffix(p.Type, "_call"):
@@ -119,12 +120,13 @@ type codexPayload struct {
 	Name     string          `json:"name"`
 	JSON     string          `json:"arguments"` // of a function_call
 	Input    string          `json:"input"`     // text of a custom_tool_call
+	Action   json.RawMessage `json:"action"`    // of a local_shell_call
 	Output   json.RawMessage `json:"output"`
 }
 
 // identity is equal for equal calls, whatever the order of their arguments is.
 func (p *codexPayload) identity() string {
-	return p.Name + "\x00" + cmp.Or(control.Digest(p.Name, json.RawMessage(p.JSON)), p.JSON) + p.Input
+	return p.Name + "\x00" + cmp.Or(control.Digest(p.Name, json.RawMessage(p.JSON)), p.JSON) + p.Input + "\x00" + string(p.Action)
 }
 
 // readCodexTurn reads the lines from the last one backwards to the turn's first one.

@@ -391,7 +391,7 @@ func TestIngest_NamesFieldOfInvalidQuestion(t *testing.T) {
 	for body, field := range map[string]string{
 		`{"question":"","type":"permission"}`:                                              "humanInTheLoop.question",
 		`{"question":"q","type":"vote"}`:                                                   "humanInTheLoop.type",
-		`{"question":"q","type":"choice","choices":[]}`:                                                 "humanInTheLoop.choices",
+		`{"question":"q","type":"choice","choices":[]}`:                                    "humanInTheLoop.choices",
 		`{"question":"q","type":"choice","choices":["__timeout__"]}`:                       "humanInTheLoop.choices",
 		`{"question":"q","type":"permission","timeout":-1}`:                                "humanInTheLoop.timeout",
 		`{"question":"q","type":"permission","timeout":"soon"}`:                            "humanInTheLoop.timeout",

@@ -212,10 +212,14 @@ func (h *Hub) requestDirective(a *arrival.Arrival, caller Caller) {
 	if r.Message = r.Message && hasMessages && !ends && (a.Type != stopEvent || h.mayBlockStop(key)); r.Message {
 		r.CanSend = h.canSendMessage
 	}
-	if r.Grant && h.Store.HasGrants(a.App, a.Session) {
+	if r.Grant && (r.Later || h.Store.HasGrants(a.App, a.Session)) {
 		if c := a.SentCall(nil); c.Exists() {
 			r.Digest = control.Digest(c.Name, c.Arguments)
-			r.StoredDigest = h.env.StoredDigest(r.Digest)
+			stored := r.Digest
+			if r.Later {
+				stored = control.LaterDigest(stored, c.Cwd, c.Facts.AgentID)
+			}
+			r.StoredDigest = h.env.StoredDigest(stored)
 		}
 	}
 	a.Directive = r

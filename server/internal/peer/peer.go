@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-
 )
 
 // Process is a program and its ancestry. It is stored as JSON with a pending question.

@@ -107,7 +107,11 @@ func shortAppeal(appeal json.RawMessage) json.RawMessage {
 	if json.Unmarshal(appeal, &a) != nil || a == nil {
 		return nil
 	}
-	return encode(map[string]json.RawMessage{"by": textStart(a["by"]), "reason": textStart(a["reason"])})
+	short := map[string]json.RawMessage{"by": textStart(a["by"]), "reason": textStart(a["reason"])}
+	if string(a["later"]) == "true" {
+		short["later"] = a["later"]
+	}
+	return encode(short)
 }
 
 // textStart returns the start of a JSON string; other values are unchanged.
@@ -220,6 +224,9 @@ func summaryQuestion(question []byte, room int) []byte {
 	short["question"] = textWithin(all["question"], maxSummaryTitle)
 	if all["appeal"] != nil {
 		short["appeal"] = json.RawMessage(`{"by":""}`)
+		if string(objectOf(all["appeal"])["later"]) == "true" {
+			short["appeal"] = json.RawMessage(`{"by":"","later":true}`)
+		}
 	}
 	call := objectOf(all["toolCall"])
 	if call == nil {

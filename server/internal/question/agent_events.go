@@ -100,7 +100,7 @@ type PendingCall struct {
 	toolUseID string // empty if the call has no id
 	tool      string // empty if the question is not about a tool call
 	hash      string // hash of tool and arguments
-	noAgent   bool   // the event does not name an agent
+	noAgent   bool   // no event of an agent closes it
 }
 
 // PendingCall returns the call that the question is about.
@@ -109,6 +109,9 @@ func (s *Snapshot) PendingCall() PendingCall {
 	call := PendingCall{ID: s.ID, timestamp: s.Timestamp, facts: c.Facts, toolUseID: c.Facts.ToolUseID, noAgent: c.Facts.Agent == ""}
 	if s.Ask.ToolCall != nil && s.Ask.ToolCall.ID != "" {
 		call.toolUseID = s.Ask.ToolCall.ID
+	}
+	if s.Ask.Appeal != nil && s.Ask.Appeal.Later { // the agent continues without the call, which proves nothing
+		call.noAgent = true
 	}
 	if c.Exists() {
 		call.tool, call.hash = c.Name, string(c.Hash())

@@ -106,7 +106,11 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 		d.NewQuestion.Call = p.Call.Hash()
 		if q.Appeal != nil {
 			refused := cmp.Or(p.SentCall, p.Call)
-			d.NewQuestion.Appeal = env.StoredDigest(control.Digest(refused.Name, refused.Arguments))
+			digest := control.Digest(refused.Name, refused.Arguments)
+			if q.Appeal.Later {
+				digest = control.LaterDigest(digest, refused.Cwd, p.Call.Facts.AgentID)
+			}
+			d.NewQuestion.Appeal = env.StoredDigest(digest)
 		}
 		if !p.IsProbe { // the answer to another question is none to this one
 			d.NewQuestion.DuplicateKey = duplicateKey(d, q, &st, p.Call)

@@ -59,9 +59,9 @@ func NoticeOf(e *store.Event) *Notice {
 	var text string
 	switch {
 	case appeal.Later && st.Outcome == schema.Approve:
-		text = fmt.Sprintf("Request %d was approved: run exactly the same %s call again now. It works once, within an hour. %s", e.ID, e.Tool, st.Reason)
+		text = fmt.Sprintf("Request %d was approved: run exactly the same call again now. It works once, within an hour. %s", e.ID, st.Reason)
 	case appeal.Later && st.Outcome == schema.Deny:
-		text = fmt.Sprintf("Request %d was denied: do not run that %s call. %s", e.ID, e.Tool, st.Reason)
+		text = fmt.Sprintf("Request %d was denied: do not run that call. %s", e.ID, st.Reason)
 	case st.Outcome == schema.Deny && st.Reason != "":
 		text = "About the refused call: " + st.Reason
 	default:

@@ -43,8 +43,8 @@ func (h *hookRun) decide(c *hook.Call, truncated bool) hookDecision {
 		hd.verdict = hook.Verdict{Effect: hook.Deny, Reason: policyReason("Denied", result)}
 	case policy.Ask:
 		switch {
-		case result.Later && c.CanAskLater() && !truncated:
-			hd.ask = true
+		case result.Later && h.asksLater(c) && !truncated:
+			hd.ask, c.AsksLater = true, true
 		case truncated || c.Point == hook.DeferToPrompt || c.Ask == nil:
 			hd.verdict = hook.Verdict{Effect: hook.Ask, Reason: policyReason("Approval required", result)}
 		default:
@@ -99,9 +99,11 @@ func (h *hookRun) evaluatePolicy(c *hook.Call, truncated bool) (strictest policy
 	}
 	for i, dir := range h.policyDirs(c) {
 		r := h.evaluatePolicyIn(dir, c, truncated)
-		if i == 0 || r.Effect == policy.Deny && strictest.Effect != policy.Deny ||
-			r.Effect == policy.Ask && strictest.Effect != policy.Deny && strictest.Effect != policy.Ask {
+		switch {
+		case i == 0:
 			strictest = r
+		case r.Effect == policy.Deny, r.Effect == policy.Ask: // another directory can't allow
+			strictest = policy.Stricter(strictest, r)
 		}
 	}
 	return strictest

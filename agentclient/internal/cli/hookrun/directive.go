@@ -46,28 +46,11 @@ const (
 // command line, because the environment must not be able to approve. If the account trusts a hub,
 // that hub must have signed the approval of exactly this call.
 func (h *hookRun) checkGrant(c *hook.Call, g *control.Grant) error {
-	flags := h.selectHub()
-	if flags.Hub == "" {
-		return errors.New("the hub's address is not in the hook's command line; run hookback install again")
+	trust, isSigned, err := h.grantTrust()
+	if err == nil {
+		err = h.checkRepeatedCall(c, g)
 	}
-	hubs, err := flags.Hubs()
-	if err != nil {
-		return err
-	}
-	trust, err := agentclient.LoadTrust(flags.Options())
-	if err != nil {
-		return err
-	}
-	isSigned := len(trust.Pins()) > 0 && !flags.Unsigned
-	for _, hub := range hubs {
-		u, err := url.Parse(hub)
-		isLocal := err == nil && (u.Scheme == socket.Scheme || socket.IsDirect(u))
-		// The environment names the proxy and the certificate authorities of HTTPS.
-		if !isLocal && (err != nil || u.Scheme != "https" || !isSigned) {
-			return errors.New("the address " + hub + " is not on this machine, and its hub is not trusted over HTTPS (hookback trust)")
-		}
-	}
-	if err := h.checkRepeatedCall(c, g); err != nil || !isSigned {
+	if err != nil || !isSigned {
 		return err
 	}
 	if g.Approval == nil {
@@ -79,6 +62,31 @@ func (h *hookRun) checkGrant(c *hook.Call, g *control.Grant) error {
 	return h.checkApproval(c, g.Approval.Payload)
 }
 
+// grantTrust returns the keys of which one must have signed an approval, if any must. It fails if no grant counts here.
+func (h *hookRun) grantTrust() (trust *agentclient.Trust, isSigned bool, err error) {
+	flags := h.selectHub()
+	if flags.Hub == "" {
+		return nil, false, errors.New("the hub's address is not in the hook's command line; run hookback install again")
+	}
+	hubs, err := flags.Hubs()
+	if err != nil {
+		return nil, false, err
+	}
+	if trust, err = agentclient.LoadTrust(flags.Options()); err != nil {
+		return nil, false, err
+	}
+	isSigned = len(trust.Pins()) > 0 && !flags.Unsigned
+	for _, hub := range hubs {
+		u, err := url.Parse(hub)
+		isLocal := err == nil && (u.Scheme == socket.Scheme || socket.IsDirect(u))
+		// The environment names the proxy and the certificate authorities of HTTPS.
+		if !isLocal && (err != nil || u.Scheme != "https" || !isSigned) {
+			return nil, false, errors.New("the address " + hub + " is not on this machine, and its hub is not trusted over HTTPS (hookback trust)")
+		}
+	}
+	return trust, isSigned, nil
+}
+
 // checkApproval returns why a signed statement does not approve this call.
 func (h *hookRun) checkApproval(c *hook.Call, payload []byte) error {
 	var s sign.Statement
@@ -88,7 +96,7 @@ func (h *hookRun) checkApproval(c *hook.Call, payload []byte) error {
 	digest := sign.CallDigest(c.Event.ToolName, c.Tool.Arguments)
 	d := &s.Predicate
 	age, maxAge := h.started.Sub(time.UnixMilli(int64(d.RespondedAt))), maxGrantAge
-	if h.later {
+	if c.AsksLater {
 		maxAge = maxLaterGrantAge
 	}
 	switch {

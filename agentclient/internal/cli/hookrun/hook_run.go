@@ -76,7 +76,6 @@ type hookRun struct {
 	// can't be read.
 	pinned       bool
 	untrustedHub bool // a hub is pinned, but none of the addresses in use
-	later        bool // the policy leaves the call to a person, and the agent continues without it
 }
 
 // Values of --on-unreachable.

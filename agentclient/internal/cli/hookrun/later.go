@@ -19,9 +19,21 @@ import (
 // laterWait is how long a person can approve such a call. The end of its session ends the request earlier.
 const laterWait = 24 * time.Hour
 
+// asksLater reports whether the agent can continue without the call. If no approval could count at its next try,
+// the hook asks and waits.
+func (h *hookRun) asksLater(c *hook.Call) bool {
+	if !c.CanAskLater() {
+		return false
+	}
+	if _, _, err := h.grantTrust(); err != nil {
+		h.logf("the policy's later waits for a person: %v", err)
+		return false
+	}
+	return true
+}
+
 // askLater lets the call run if a person has approved it. Otherwise it asks one, and denies the call for now.
 func (h *hookRun) askLater(c *hook.Call, hd hookDecision) hook.Verdict {
-	h.later = true
 	c.Capabilities |= hook.CanGrant
 	if reason := h.selectHub().UnprovenHub(); reason != "" {
 		return h.askNoOne(c, hd, reason)
@@ -32,16 +44,24 @@ func (h *hookRun) askLater(c *hook.Call, hd hookDecision) hook.Verdict {
 	if v.Effect != hook.Pass {
 		return v
 	}
-	denial := hook.Verdict{Effect: hook.Deny, Messages: v.Messages}
-	id, err := h.postLater(c, hd)
-	if err != nil {
-		h.logf("question not posted: %v", err)
-		denial = h.fallbackVerdict(c, hd, rejected, "No one could be asked: "+err.Error()+".")
-		denial.Messages = v.Messages
-		return denial
+	answer := hook.Verdict{Effect: hook.Deny}
+	switch {
+	case directive != nil && directive.Grant != nil:
+		answer.Reason = fmt.Sprintf("Request %d was approved, but the approval does not count for this call: hook.log has the reason. It was not run.",
+			directive.Grant.Question)
+	case directive != nil && directive.Asked != 0:
+		answer.Reason = askedLater(directive.Asked) + " No one has answered yet. Continue with other work. You will be told."
+	default:
+		id, err := h.postLater(c, hd)
+		if err != nil {
+			h.logf("question not posted: %v", err)
+			answer = h.fallbackVerdict(c, hd, noHub, "No one could be asked: "+err.Error()+".")
+			break
+		}
+		answer.Reason = askedLater(id) + " Continue with other work. You will be told when it is approved; then run exactly the same call again."
 	}
-	denial.Reason = askedLater(id) + " Continue with other work. You will be told when it is approved; then run exactly the same call again."
-	return denial
+	answer.Messages = v.Messages
+	return answer
 }
 
 // askedLater is the first sentence of the denial of a call that waits for a person.

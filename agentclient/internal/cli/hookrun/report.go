@@ -93,7 +93,11 @@ func (h *hookRun) send(c *hook.Call) (directive *control.Directive, finish func(
 		h.logf("encode %s event: %v", c.Event.HookEventType, err)
 		return nil, func() {}
 	}
-	poster, deadline := h.poster(hubs), time.Now().Add(report.SendTimeout)
+	limit := report.SendTimeout
+	if c.AsksLater { // a grant that the hook does not get is lost
+		limit = h.acceptTimeout
+	}
+	poster, deadline := h.poster(hubs), time.Now().Add(limit)
 	withReceipt := poster
 	withReceipt.Accepts, withReceipt.Ticket = h.accepts(c).String(), h.env(control.TicketVariable)
 	response, err := withReceipt.Post(deadline, schema.PathEvents, body)

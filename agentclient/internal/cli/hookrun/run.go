@@ -191,7 +191,7 @@ func (h *hookRun) handle(ctx context.Context, c *hook.Call, truncated bool) (sta
 	if !hd.ask {
 		return h.answer(c, hd.verdict)
 	}
-	if hd.policy.Later && c.CanAskLater() {
+	if c.AsksLater {
 		return h.writeReply(h.agent.Agent.Render(c, h.askLater(c, hd)))
 	}
 	verdict, answered := h.askPerson(ctx, c, hd)

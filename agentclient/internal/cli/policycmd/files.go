@@ -61,7 +61,7 @@ count. In an allow rule, runs is the start of the command, and option is not pos
 
 later denies the call for now. A yes within 24 hours lets exactly this call of this session
 run once, within an hour, and the agent is told. It needs an agent that takes messages:
-Claude Code, Codex, Gemini CLI and Qwen Code. Others, and an agent's own prompt, ask and wait.
+Claude Code, Codex and Gemini CLI. Others, and an agent's own prompt, ask and wait.
 
 A rule about a command or a file asks if a part of the call can't be read: $X as a program,
 an open quote, curl … | sh, text typed into an open shell, a call that names no tool. A

@@ -101,8 +101,7 @@ export const lazyInboxText = {
     quoted: 'Quoted from the agent. Hookback’s own findings are listed apart.',
     once: 'An approval lets exactly this call run once, within 5 minutes.',
     laterTitle: 'The agent continues without it',
-    later:
-      'The policy asks without making the agent wait. An approval lets exactly this call run once, within an hour, and the agent is told.',
+    later: 'An approval lets exactly this call run once, within an hour.',
   },
 
   outcome: {

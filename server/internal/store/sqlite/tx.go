@@ -64,8 +64,11 @@ func (t *tx) runOne(o *tables.Op) error {
 		t.hasWrites = true
 		return t.execAll(keep)
 	}
-	if t.execAll(undo) != nil {
-		return fatalError{err}
+	if lost := t.execAll(undo); lost != nil {
+		if f := (fatalError{}); errors.As(err, &f) {
+			return f // the reason for the loss, such as a full disk
+		}
+		return lost
 	}
 	if t.counters != before { // it may have inserted names and segment names
 		t.ForgetNames()

@@ -58,7 +58,7 @@ func (t *Tables) startAppend(d *store.EventDraft) *pendingAppend {
 		a.err = fmt.Errorf("parse the UID of a draft: %w", err)
 		return a
 	}
-	takes := d.Directive != nil && t.hasOutstanding(&d.Event)
+	takes := d.Directive != nil && (d.Directive.Later || t.hasOutstanding(&d.Event))
 	switch {
 	case hasQuestion:
 		a.op.Kind = Essential

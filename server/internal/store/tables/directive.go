@@ -32,7 +32,7 @@ func newDirective(e *store.Event, r *store.DirectiveRequest, parts ...directiveP
 			return nil, err
 		}
 	}
-	if d.Freeze == nil && d.Grant == nil && len(d.Messages) == 0 {
+	if d.Freeze == nil && d.Grant == nil && d.Asked == 0 && len(d.Messages) == 0 {
 		return nil, nil
 	}
 	return d, nil
@@ -156,7 +156,7 @@ func (w *Work) endAppeal(e *store.Event, g *store.GrantChange) error {
 
 // useGrant adds the grant of the event's call, which works once.
 func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
-	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !w.t.HasGrants(e.App, e.Session) {
+	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !r.Later && !w.t.HasGrants(e.App, e.Session) {
 		return nil
 	}
 	var g store.Grant
@@ -167,8 +167,12 @@ func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.Directive
 	if err != nil {
 		return fmt.Errorf("read a grant: %w", err)
 	}
-	if !found {
-		return nil
+	if !found && r.Later {
+		_, err = w.Get([]any{&d.Asked}, `SELECT question FROM grants WHERE app = $1 AND session = $2 AND digest = $3 AND granted_at = 0
+			ORDER BY question LIMIT 1`, e.App, e.Session, r.StoredDigest)
+	}
+	if err != nil || !found {
+		return err
 	}
 	if r.IsValid != nil && !r.IsValid(&g) {
 		return w.closeGrant(g.Question, "grant.revoked", 0)
