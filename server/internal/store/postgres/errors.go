@@ -18,11 +18,13 @@ import (
 // errorOf returns the error of the server that err is; a zero one if it is none.
 func errorOf(err error) *pgconn.PgError {
 	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		return e
+	if err == nil || !errors.As(err, &e) {
+		return &noServerError
 	}
-	return &pgconn.PgError{}
+	return e
 }
+
+var noServerError pgconn.PgError
 
 // stateOf returns the SQLSTATE of an error, or the empty string.
 func stateOf(err error) string { return errorOf(err).Code }

@@ -151,13 +151,13 @@ func (s *CopySource) Rows(ctx context.Context, table string, columns []string, o
 			expressions[i] = fmt.Sprintf("id + (%d)", s.nameIDs)
 		}
 	}
-	query := `SELECT ` + strings.Join(expressions, ", ") + ` FROM ` + table
+	query := []string{"SELECT", strings.Join(expressions, ", "), "FROM", table}
 	if order != "" {
-		query += ` ORDER BY ` + order
+		query = append(query, "ORDER BY", order)
 	}
 	return func(yield func([]any, error) bool) {
 		goesOn := true
-		rows, err := s.db.QueryContext(ctx, query)
+		rows, err := s.db.QueryContext(ctx, strings.Join(query, " "))
 		err = eachRow(rows, err, func(rows tables.Rows) error {
 			if err := rows.Scan(dest...); err != nil {
 				return err

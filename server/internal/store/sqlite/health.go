@@ -89,7 +89,10 @@ func errOfCommit(err error) error {
 
 // codeOf returns the extended result code of an error of SQLite, whose lowest byte is the primary one; 0: it is none.
 func codeOf(err error) int {
-	var e *sqlite.Error
+	if err == nil {
+		return 0
+	}
+	var e *sqlite.Error // allocated
 	if errors.As(err, &e) {
 		return e.Code()
 	}
@@ -99,7 +102,8 @@ func codeOf(err error) int {
 // isFull reports whether SQLite ran out of disk space, including the case where it
 // could not grow its shared memory file.
 func isFull(err error) bool {
-	return codeOf(err)&0xff == sqlite3.SQLITE_FULL || codeOf(err) == sqlite3.SQLITE_IOERR_SHMSIZE
+	code := codeOf(err)
+	return code&0xff == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_IOERR_SHMSIZE
 }
 
 // isBusy reports whether another program held the database lock.
