@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -120,11 +120,7 @@ func textStart(value json.RawMessage) json.RawMessage {
 	if len(value) <= maxSummaryText || value[0] != '"' || json.Unmarshal(value, &text) != nil {
 		return value
 	}
-	cut := min(maxSummaryText, len(text))
-	for cut > 0 && cut < len(text) && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	b, err := json.Marshal(text[:cut] + "…")
+	b, err := json.Marshal(strings.ToValidUTF8(text[:min(maxSummaryText, len(text))], "") + "…")
 	if err != nil {
 		return nil
 	}
@@ -288,14 +284,8 @@ func textWithin(value json.RawMessage, limit int) json.RawMessage {
 		return nil
 	}
 	for keep := min(limit, len(text)); keep > 8; keep -= keep / 8 {
-		head, tail := keep*2/3, len(text)-keep/3
-		for head > 0 && !utf8.RuneStart(text[head]) {
-			head--
-		}
-		for tail < len(text) && !utf8.RuneStart(text[tail]) {
-			tail++
-		}
-		if b, err := json.Marshal(text[:head] + "…" + text[tail:]); err == nil && len(b) <= limit {
+		head, tail := strings.ToValidUTF8(text[:keep*2/3], ""), strings.ToValidUTF8(text[len(text)-keep/3:], "")
+		if b, err := json.Marshal(head + "…" + tail); err == nil && len(b) <= limit {
 			return b
 		}
 	}
