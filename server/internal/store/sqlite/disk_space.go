@@ -25,8 +25,6 @@ type DiskMeter interface {
 // systemDisk is the DiskMeter of this system.
 type systemDisk struct{}
 
-func (systemDisk) Measure(dir string) (Disk, error) { return measureDisk(dir) }
-
 // measureInterval is the maximum age of a measurement. It also bounds how long plain
 // events are refused after space was freed.
 const measureInterval = 250 * time.Millisecond

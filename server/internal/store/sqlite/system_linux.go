@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,28 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks the file itself, independent of its name, with an open file description
-// lock. It conflicts with no lock of SQLite, which uses the 512 bytes at 0x40000000.
-func lockFile(f *os.File) error {
-	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: hubLockByte, Len: 1}
-	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES):
-		return lockedElsewhere(fileHolder(f))
-	case errors.Is(err, unix.EINVAL):
-		return nil // a kernel without such locks, as in some sandboxes: the lock of the name remains
-	default:
-		return lockError(f.Name(), err)
-	}
-}
-
-// unlockFile ends the lock of lockFile, also for a copy of the descriptor in a program that was just forked.
-func unlockFile(f *os.File) {
-	l := unix.Flock_t{Type: unix.F_UNLCK, Whence: 0, Start: hubLockByte, Len: 1}
-	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &l)
-}
+// setFileLock locks for the open file description.
+const setFileLock = unix.F_OFD_SETLK
 
 // fileHolder returns the process that has the lock of lockFile, or 0. Only processes of the
 // same account can be inspected.

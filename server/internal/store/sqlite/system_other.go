@@ -16,6 +16,8 @@ func lockFile(*os.File) error { return nil }
 
 func unlockFile(*os.File) {}
 
-// measureDisk reports unlimited space on systems without statfs. Only SQLite notices a
+// Measure reports unlimited space on systems without statfs. Only SQLite notices a
 // full disk there.
-func measureDisk(string) (Disk, error) { return Disk{Free: math.MaxInt64, Total: math.MaxInt64}, nil }
+func (systemDisk) Measure(string) (Disk, error) {
+	return Disk{Free: math.MaxInt64, Total: math.MaxInt64}, nil
+}

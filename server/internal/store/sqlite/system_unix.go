@@ -28,7 +28,7 @@ func lock(file string) (io.Closer, error) {
 	if err == nil {
 		err = writePID(f)
 	} else if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fmt.Errorf("%w%s; nothing was changed; stop that hub, or choose another file with -db", store.ErrLocked, holder(f))
+		err = lockedError(holder(f), "")
 	} else {
 		err = lockError(file, err)
 	}
@@ -51,14 +51,36 @@ func (l heldLock) Close() error {
 // hubLockByte is the byte that lockFile locks. SQLite locks the 512 bytes at 0x40000000.
 const hubLockByte = 0x40000400
 
-// lockedElsewhere is the error of lockFile if another hub has the file open, so under another
-// name: a hard link or a bind mount. pid 0 is unknown.
-func lockedElsewhere(pid int) error {
+// lockFile locks the file itself, independent of its name: another hub that has it open has it under another name, by a
+// hard link or a bind mount. The lock conflicts with no lock of SQLite, which uses the 512 bytes at 0x40000000.
+func lockFile(f *os.File) error {
+	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: hubLockByte, Len: 1}
+	err := unix.FcntlFlock(f.Fd(), setFileLock, &l)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES):
+		return lockedError(fileHolder(f), ", under another name of the same file")
+	case errors.Is(err, unix.EINVAL):
+		return nil // a kernel without such locks, as in some sandboxes: the lock of the name remains
+	default:
+		return lockError(f.Name(), err)
+	}
+}
+
+// unlockFile ends the lock of lockFile, also for a copy of the descriptor in a program that was just forked.
+func unlockFile(f *os.File) {
+	l := unix.Flock_t{Type: unix.F_UNLCK, Whence: 0, Start: hubLockByte, Len: 1}
+	_ = unix.FcntlFlock(f.Fd(), setFileLock, &l)
+}
+
+// lockedError is the error of a lock that another hub holds. pid 0 is unknown.
+func lockedError(pid int, place string) error {
 	process := ""
 	if pid != 0 {
 		process = fmt.Sprintf(" (process %d)", pid)
 	}
-	return fmt.Errorf("%w%s, under another name of the same file; nothing was changed; stop that hub, or choose another file with -db", store.ErrLocked, process)
+	return fmt.Errorf("%w%s%s; nothing was changed; stop that hub, or choose another file with -db", store.ErrLocked, process, place)
 }
 
 // lockError explains why a file cannot be locked.
@@ -77,17 +99,15 @@ func writePID(f *os.File) error {
 	return err
 }
 
-func holder(f *os.File) string {
+// holder returns the process that wrote itself into a lock file, or 0.
+func holder(f *os.File) int {
 	b := make([]byte, 20)
 	n, _ := f.ReadAt(b, 0)
-	if pid, err := strconv.Atoi(strings.TrimSpace(string(b[:n]))); err == nil {
-		return fmt.Sprintf(" (process %d)", pid)
-	}
-	return ""
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b[:n])))
+	return pid
 }
 
-// measureDisk returns the free and total space of dir's file system.
-func measureDisk(dir string) (Disk, error) {
+func (systemDisk) Measure(dir string) (Disk, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return Disk{}, err
