@@ -127,7 +127,9 @@ func TestSelfApproval_IsMarkedOrRefused(t *testing.T) {
 	require.Contains(t, string(entries[len(entries)-1].Data), "/usr/bin/agent")
 	token := from
 	token.Identity = bot
-	require.ErrorIs(t, answer(ask(token), from), schema.ErrSelfApproval, "the process of a token cannot answer without credentials")
+	err = answer(ask(token), from)
+	require.ErrorIs(t, err, schema.ErrSelfApproval, "the process of a token cannot answer without credentials")
+	require.Contains(t, schema.ProblemOf(err).Hint, "/docs/votes#your-own-page")
 	require.NoError(t, h.People.Lock(t.Context(), true, ada))
 	known := from
 	known.Identity = ada

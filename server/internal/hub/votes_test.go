@@ -266,6 +266,27 @@ func TestVotes_RequireRecipient(t *testing.T) {
 	require.Equal(t, []string{"ada", "grace"}, h.pullAnswer(text).Awaiting)
 }
 
+// TestRecipients_DefaultByApprovals: a question that names no one is for everyone, unless several have to agree.
+func TestRecipients_DefaultByApprovals(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	h.setPeople("ada", "grace", "op-kay")
+	for members, want := range map[string][]string{
+		``:                                       nil,
+		`,"requiredApprovals":1`:                 nil,
+		`,"requiredApprovals":2`:                 {"ada", "grace"},
+		`,"recipients":{"mode":"owner_admins"}`:  {"ada", "grace"},
+		`,"recipients":{"mode":"owner"}`:         {"ada"},
+		`,"recipients":{}`:                       nil,
+		`,"recipients":{},"requiredApprovals":2`: {"ada", "grace"},
+	} {
+		id, _ := h.ask(`{"question":"q","type":"permission"` + members + `}`)
+		require.Equal(t, want, h.status(id).Recipients, members)
+		_, err := h.vote(id, "op-kay", approval())
+		require.Equal(t, want == nil, err == nil, members)
+	}
+}
+
 // TestVotes_AnyoneModeCountsDistinctPeople: without a list of recipients, a quorum counts
 // distinct authenticated people and cannot end because everyone has voted.
 func TestVotes_AnyoneModeCountsDistinctPeople(t *testing.T) {

@@ -76,7 +76,7 @@ func (s *Snapshot) authorize(from Actor) (*responder, error) {
 	case by.SelfApproval && (s.Requester != "" || s.Ask.Appeal != nil || s.env.Accounts.Access().IsLocked):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.Status},
-			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself.",
+			Hint: "The answer came from a program that the requester started. Nothing was decided. Answer in a browser that you opened yourself." + ownPageHint,
 		}
 	case by.Verified && s.env.Accounts.Account(by.Name).ResetAt.After(s.ReceivedAt):
 		return nil, &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question was asked before the account of " + by.Name + " was reset. Someone else has to answer it."}
@@ -85,12 +85,15 @@ func (s *Snapshot) authorize(from Actor) (*responder, error) {
 	case by.Verified && s.Requester != "" && excludesRequester(&s.Ask) && strings.EqualFold(s.Requester, by.Name):
 		return nil, &schema.HintError{
 			Err:  &schema.StatusError{Err: schema.ErrSelfApproval, Status: s.Status},
-			Hint: "The requester is " + by.Name + ", so someone else has to answer. Give agents their own tokens (hubin_…).",
+			Hint: "The requester is " + by.Name + ", so someone else has to answer. Give agents their own tokens (hubin_…)." + ownPageHint,
 		}
 	default:
 		return by, nil
 	}
 }
+
+// ownPageHint names the page for programs that ask and answer.
+const ownPageHint = " For a page of your own, see /docs/votes#your-own-page."
 
 // isLaterAccount reports whether the account was created after the question was
 // addressed. If the question names recipients, the name meant a different person at that
