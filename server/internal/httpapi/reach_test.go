@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/reach"
 	"github.com/hookback/hookback/server/internal/store"
+	"github.com/hookback/hookback/server/internal/storetest"
 )
 
 // internet is what the hub finds outside: an HTTP proxy leads every name to one HTTPS server with a
@@ -221,6 +223,21 @@ func TestReach_FlagOverrulesSetting(t *testing.T) {
 	require.Eventually(t, func() bool { return r.Reach.Read().State == control.ReachFailed }, time.Minute, 5*time.Millisecond)
 	stop()
 	require.Contains(t, r.Reach.Read().Reason, "example.com is not a Hookback hub (status 404)")
+}
+
+// TestReach_SetLocalAddressIsUsed: messages have links to an address that someone set, also to one of this machine.
+func TestReach_SetLocalAddressIsUsed(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t, storetest.Options{Fast: true})
+	defer func() { require.NoError(t, db.Close()) }()
+	for flag, wantLocal := range map[string]bool{"": true, "http://localhost:4222": false, "https://hub.example.com": false} {
+		public, err := reach.Open(t.Context(), reach.Config{
+			Store: db, Local: "http://localhost:4000", Machine: "laptop", Flag: flag,
+		})
+		require.NoError(t, err)
+		base, machine, isLocal := public.Links()
+		require.Equal(t, []any{cmp.Or(flag, "http://localhost:4000"), "laptop", wantLocal}, []any{base, machine, isLocal})
+	}
 }
 
 // inviteLink adds a person and returns the link.

@@ -18,7 +18,7 @@ func (botChannel) send(ctx context.Context, o *outlet, m *message) (err error) {
 			Notice: m.id, Question: m.asked, Headline: m.headline(), Footer: strings.TrimSpace(m.footer(verbatim)),
 			Plain: m.plain(verbatim, maxBodyChars),
 		}
-		if m.onlyOn == "" {
+		if strings.HasPrefix(m.url, "https://") { // services refuse buttons with local addresses
 			request.Link = m.url
 		}
 		err = o.bot.Send(ctx, &request)

@@ -115,7 +115,7 @@ func (m *message) newMail(from, to, hub string) (*gomail.Msg, error) {
 	}
 	// Suppresses out-of-office replies.
 	mail.SetGenHeader("Auto-Submitted", "auto-generated")
-	text := m.plain(verbatim, maxMailChars)
+	text := m.withReasons().plain(verbatim, maxMailChars)
 	if m.link != "" {
 		text += "\n\nAnswer without signing in. This link is for you only, answers in your name, and works once until " +
 			m.linkExpires.UTC().Format("2006-01-02 15:04 MST") + ":\n" + m.link

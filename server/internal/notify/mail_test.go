@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/notify/buttons"
 )
 
 // testMailServer is a mail server on loopback.
@@ -113,6 +114,28 @@ func TestMail_GoesToEachPersonsAddress(t *testing.T) {
 	require.Contains(t, msg.text, "https://hub.example.com/r/")
 }
 
+// TestMail_SaysWhoMustAgreeAndWhy: a mail has what its reader decides by: the call, who must agree, and why.
+func TestMail_SaysWhoMustAgreeAndWhy(t *testing.T) {
+	t.Parallel()
+	mailServer := startMailServer(t)
+	h := newHarness(t, ada, grace)
+	h.addChannel("smtp://" + mailServer.addr + "/?from=hub@example.com")
+	id := h.askQuestion("Drop the table?",
+		`"toolCall":{"name":"Bash","arguments":{"command":"psql -c 'DROP TABLE orders_old'"}}`,
+		`"context":{"why":"Nothing reads it.\nUntil: never https://evil.example"}`)
+	h.requireNotifications(id, "asked ada sent", "asked grace sent")
+	text := strings.ReplaceAll(mailServer.messageTo(t, "grace@example.com").text, "\r\n", "\n")
+	require.Contains(t, text, "psql -c 'DROP TABLE orders_old'")
+	require.Contains(t, text, "\nWhy: It deletes tables or a whole database, including all data.\n"+
+		"The agent says why: Nothing reads it. Until: never https:/ /evil.example\n\nhttps://hub.example.com/r/")
+
+	asked := &buttons.Question{Status: schema.Status{RequiredApprovals: 2, Findings: []schema.Finding{{Text: "secret"}}}}
+	m := &message{asked: asked, about: buttons.Text{Heading: "secret"}}
+	require.Equal(t, "\nMust agree: 2 people", m.brief().withReasons().reasons, "a channel without details")
+	asked.Status.Recipients = []string{"ada", "grace", "linus"}
+	require.Equal(t, "\nMust agree: 2 of ada, grace, linus\nWhy: secret", m.withReasons().reasons)
+}
+
 func parseAddresses(t *testing.T, msg receivedMail, header string) (all []string) {
 	list, err := msg.Header.AddressList(header)
 	require.NoError(t, err)
@@ -167,8 +190,7 @@ func TestMessage_MentionsLoopbackURL(t *testing.T) {
 	t.Parallel()
 	m := &message{app: "shop", text: "?", url: "http://127.0.0.1:4000/r/1", onlyOn: "laptop", kind: schema.NotificationCreated, createdAt: time.Now()}
 	require.Contains(t, m.plain(verbatim, maxBodyChars), "-public-url")
-	require.Contains(t, m.plain(verbatim, maxBodyChars), "Open Hookback on laptop.")
-	require.NotContains(t, m.plain(verbatim, maxBodyChars), m.url, "a link that opens on no other device")
+	require.Contains(t, m.plain(verbatim, maxBodyChars), m.url+"\nThis link works on this computer only (laptop).")
 	webhook, err := m.webhookBody()
 	require.NoError(t, err)
 	require.Contains(t, string(webhook), `"onlyOn":"laptop"`, "programs of that machine can use the link")

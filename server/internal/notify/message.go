@@ -53,6 +53,7 @@ type message struct {
 	risk                     schema.Risk
 	questionKind             schema.Kind
 	deadline                 time.Time
+	reasons                  string // more lines for the footer of a mail; see withReasons
 
 	url         string    // of the question in the dashboard
 	link        string    // signed link, only in mail to one person; empty: none
@@ -177,12 +178,39 @@ func (m *message) footer(clean func(string) string) string {
 	if !m.deadline.IsZero() {
 		fmt.Fprintf(&b, "\nUntil: %s", m.deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
-	if m.onlyOn == "" {
-		fmt.Fprintf(&b, "\n\n%s", m.url)
-	} else {
-		fmt.Fprintf(&b, "\n\nOpen Hookback on %s. Links that work on other devices need a public address: Settings, Hub, or -public-url.", clean(singleLine(m.onlyOn, maxNameChars)))
+	b.WriteString(m.reasons)
+	fmt.Fprintf(&b, "\n\n%s", m.url)
+	if m.onlyOn != "" {
+		fmt.Fprintf(&b, "\nThis link works on this computer only (%s). Other devices need a public address: Settings, Hub, or -public-url.",
+			clean(singleLine(m.onlyOn, maxNameChars)))
 	}
 	return b.String()
+}
+
+// withReasons returns the message with who must agree and why: the hub's findings, and last the agent's own words.
+func (m *message) withReasons() *message {
+	if m.asked == nil {
+		return m
+	}
+	full, st := *m, &m.asked.Status
+	var b strings.Builder
+	if st.RequiredApprovals > 1 {
+		people := "people"
+		if len(st.Recipients) > 0 {
+			people = "of " + strings.Join(st.Recipients, ", ")
+		}
+		fmt.Fprintf(&b, "\nMust agree: %d %s", st.RequiredApprovals, people)
+	}
+	if m.about != (buttons.Text{}) {
+		for _, f := range st.Findings {
+			b.WriteString("\nWhy: " + f.Text)
+		}
+		if c := m.asked.Ask.Context; c != nil && c.Why != "" {
+			b.WriteString("\nThe agent says why: " + singleLine(c.Why, maxTextChars))
+		}
+	}
+	full.reasons = b.String()
+	return &full
 }
 
 // singleLine returns text on one line, without invisible characters, truncated to limit

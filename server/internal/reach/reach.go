@@ -52,7 +52,8 @@ type Address struct {
 // current is the address as applied.
 type current struct {
 	control.Reach
-	host string // of a setting that is not loopback, as browsers send it; empty: none
+	host  string // of a setting that is not loopback, as browsers send it; empty: none
+	isSet bool   // by a flag or an admin
 }
 
 // Open reads the stored address.
@@ -90,15 +91,16 @@ func (a *Address) apply(settings control.ReachSettings) {
 	next := &current{Reach: control.Reach{PublicURL: strings.TrimSuffix(a.Local, "/"), State: control.ReachUnchecked, Machine: a.Machine}}
 	switch {
 	case a.Flag != "":
+		next.isSet = true
 		next.PublicURL, next.Flag = strings.TrimSuffix(a.Flag, "/"), "-public-url "+a.Flag
 	case address != "":
-		next.PublicURL = address
+		next.PublicURL, next.isSet = address, true
 	}
 	u, err := url.Parse(strings.ToLower(next.PublicURL))
 	switch {
 	case err != nil || isLoopback(u.Hostname()):
 		next.State = control.ReachLocal
-	case a.Flag != "" || address != "":
+	case next.isSet:
 		next.host = hostOf(u)
 	}
 	a.current.Store(next)
@@ -110,10 +112,11 @@ func (a *Address) Read() control.Reach { return a.current.Load().Reach }
 // IsOK reports whether this hub answered at its public address at the last check.
 func (a *Address) IsOK() bool { return a.Read().State == control.ReachOK }
 
-// Links returns the base of links, and whether they work only on this machine, which it then names.
+// Links returns the base of links, and whether they work only on this machine, which it then names. An address that was
+// set is used as it is: whoever set a local one reads the messages on this machine, or forwards its port.
 func (a *Address) Links() (base, machine string, isLocal bool) {
-	r := a.Read()
-	return r.PublicURL, r.Machine, r.State == control.ReachLocal
+	c := a.current.Load()
+	return c.PublicURL, c.Machine, c.State == control.ReachLocal && !c.isSet
 }
 
 // Origins returns the addresses at which the page of this hub can be open: the public one and that of
