@@ -241,6 +241,7 @@ const (
 	PathHitlStats     = "/hitl/stats"
 	PathAuthenticated = "/authenticated"
 	PathApprovals     = "/api/approvals"
+	PathApprovalFeed  = "/api/approvals/stream"
 	PathApproval      = "/api/approvals/:id"
 	PathApproveCall   = "/api/approvals/:id/approve"
 	PathRejectCall    = "/api/approvals/:id/reject"

@@ -58,6 +58,12 @@ var approvals = []Route{
 		Response:    []inbox.Approval{}, Returns: "the pending permissions",
 	},
 	{
+		Method: "GET", Path: inbox.PathApprovalFeed, Access: schema.AccessRead, Summary: "Follow approvals",
+		Description: "Server-sent events (text/event-stream). The event approval-required has approvalId, toolName, input and message; a new stream begins with all pending permissions. The event approval-resolved has approvalId, approved, outcome and reason.",
+		Headers:     []Param{{"Last-Event-ID", "resume after this event, as browsers do"}},
+		Returns:     "the stream, as text/event-stream",
+	},
+	{
 		Method: "GET", Path: inbox.PathApproval, Access: schema.AccessRead, Summary: "Read an approval",
 		Description: "Returns one pending permission in the same format.",
 		Response:    inbox.Approval{}, Returns: "the pending permission", Errors: []error{schema.ErrNoQuestion, schema.ErrDecided, schema.ErrExpired},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
@@ -18,7 +19,8 @@ import (
 func (s *Server) admit(r *routes.Route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		identity, _ := c.Locals(identityLocal).(auth.Identity)
-		want := middleware.Place{Class: middleware.OrdinaryPlace, IsStream: r.Path == schema.PathStream && (middleware.IsUpgrade(c) || isPoll(c))}
+		isStream := r.Path == schema.PathStream && (middleware.IsUpgrade(c) || isPoll(c)) || r.Path == inbox.PathApprovalFeed
+		want := middleware.Place{Class: middleware.OrdinaryPlace, IsStream: isStream}
 		isPerson := identity.IsAuthenticated() && !identity.Agent
 		if identity.IsAuthenticated() {
 			want.Owner = "token " + identity.Requester()

@@ -30,6 +30,7 @@ func (s *Server) requestHandlers() map[string]handler {
 		"POST " + schema.PathTestRequests: handle(s.startTestRequest),
 
 		"GET " + inbox.PathApprovals:     get(s.Query.Approvals),
+		"GET " + inbox.PathApprovalFeed:  raw(s.streamApprovals),
 		"GET " + inbox.PathApproval:      byID(func(r *request, id schema.EventID, _ none) (inbox.Approval, error) { return s.Query.Approval(r, id) }),
 		"POST " + inbox.PathApproveCall:  byID(s.approveCall),
 		"POST " + inbox.PathRejectCall:   byID(s.rejectCall),
