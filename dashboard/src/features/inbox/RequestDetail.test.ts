@@ -616,6 +616,17 @@ describe('Request', () => {
     expect(screen.getByTestId('settled').textContent).toContain('Possible self-approval')
   })
 
+  it('renders the prompt, whose links are text', async () => {
+    const { container } = show({
+      question: '## Ship 7?\n\nIt **removes**:\n- a\n- b\n\n[notes](https://evil.example/)',
+    })
+    expect(screen.getByRole('heading', { level: 1 }).textContent?.trim()).toBe('Ship 7?')
+    await vi.waitFor(() => expect(container.querySelector('strong')?.textContent).toBe('removes'))
+    expect(container.querySelectorAll('.body li')).toHaveLength(2)
+    expect(container.querySelector('.body a')).toBeNull()
+    expect(container.textContent).toContain('notes (https://evil.example/)')
+  })
+
   it('renders everything an agent sends as text', () => {
     const { container } = show({
       question: '<img src=x onerror=alert(1)> <b>hi</b>\n<script>alert(2)</script>',

@@ -90,7 +90,7 @@ export const isRisky = (r: Request): boolean => r.status.class === 'risky' || is
 
 /** The tool call of a request as one line, as the hub states it, or else the first line of its text. */
 export function requestTitle({ status: { intent }, question }: Request): string {
-  if (!intent) return question.question.trim().split('\n')[0] ?? ''
+  if (!intent) return (question.question.trim().split('\n')[0] ?? '').replace(/^#{1,6} +/, '') // a heading
   return [intent.verb, intent.object, intent.change].filter(Boolean).join(' ')
 }
 

@@ -35,6 +35,16 @@ describe('Markdown', () => {
     expect(page.querySelector('a')?.rel).toContain('noopener')
   })
 
+  it('has no links in texts that must not lead elsewhere', () => {
+    const page = render(Markdown, {
+      text: 'See [the docs](https://evil.example/x) and https://b.example.',
+      links: false,
+    }).container
+    expect(page.querySelector('a')).toBeNull()
+    expect(page.textContent).toContain('the docs (https://evil.example/x)')
+    expect(page.textContent).toContain('https://b.example')
+  })
+
   it('shows invisible characters', () => {
     expect(draw('a\u202eb').textContent).toContain('RLO')
   })
