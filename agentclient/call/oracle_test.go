@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 // stubs are the programs that the lines run.

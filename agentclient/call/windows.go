@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 // windowsReader splits a line of PowerShell or cmd.exe into statements and words. It knows their

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 // writtenFile is a file that a call writes, and may run: its text is a script then. Files are compared

@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 // callArguments gives rules access to the arguments of one call. The arguments are parsed
@@ -18,7 +19,7 @@ type callArguments struct {
 	Call
 	read   *call.Call
 	parsed bool
-	root   *Value // nil: not a JSON object
+	root   *value // nil: not a JSON object
 	lines  []commandLine
 }
 
@@ -35,7 +36,7 @@ func (c *callArguments) reading() *call.Call {
 // isUnnamed reports whether the agent sent no readable name of the tool.
 func (c *callArguments) isUnnamed() bool { return c.Name == "" || c.Name == call.UnknownTool }
 
-func (c *callArguments) object() *Value {
+func (c *callArguments) object() *value {
 	if c.parsed {
 		return c.root
 	}
@@ -50,7 +51,7 @@ func (c *callArguments) object() *Value {
 
 // lookup returns the values at a path, or the reason why they are ambiguous. A command
 // given as a list of words is also joined to one line; forAllow replaces the words by it.
-func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, problem string) {
+func (c *callArguments) lookup(path []string, forAllow bool) (values []*value, problem string) {
 	args := c.object()
 	if args == nil {
 		return nil, "its arguments are not a JSON object"
@@ -63,19 +64,19 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 		return c.onlyFiles(values), problem
 	}
 	lists := eachItem
-	if isShellArgument(path[len(path)-1]) && !strings.EqualFold(path[len(path)-1], "commands") {
+	if matcher.IsShellArgument(path[len(path)-1]) && !strings.EqualFold(path[len(path)-1], "commands") {
 		lists = itemsAndLine
 		if forAllow {
 			lists = onlyLine
 		}
 	}
 	values, problem = followPath(args, path, lists)
-	if problem != "" || len(path) > 1 || !isCommandName(path[0]) {
+	if problem != "" || len(path) > 1 || !matcher.IsCommandName(path[0]) {
 		return values, problem
 	}
 	if path[0] == "command" && c.Command != "" {
 		// The adapter extracted the command from the agent's own argument.
-		values = []*Value{call.NewText(c.Command)}
+		values = []*value{call.NewText(c.Command)}
 	}
 	if path[0] == "command" && len(values) == 0 && !forAllow { // under another name
 		for _, line := range c.reading().Lines {
@@ -89,7 +90,7 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 	for _, line := range c.commandLines() { // with operands in another argument
 		if rest, ok := strings.CutPrefix(line.text, values[0].Literal()+" "); ok && rest != "" {
 			if forAllow {
-				return []*Value{call.NewText(line.text)}, ""
+				return []*value{call.NewText(line.text)}, ""
 			}
 			values = append(values, call.NewText(line.text))
 		}
@@ -98,7 +99,7 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*Value, p
 }
 
 // files returns the paths of every file that the call touches or may touch, absolute and from its directory.
-func (c *callArguments) files() (values []*Value) {
+func (c *callArguments) files() (values []*value) {
 	read := c.reading()
 	for _, f := range slices.Concat(read.Files, read.MayBe, scriptFiles(read)) {
 		if strings.HasSuffix(f.Path, call.Expansion) {
@@ -188,9 +189,9 @@ func namesOf(p string) (names []string) {
 }
 
 // onlyFiles returns the values if they are all files of the call: a rule that allows must see each.
-func (c *callArguments) onlyFiles(values []*Value) []*Value {
+func (c *callArguments) onlyFiles(values []*value) []*value {
 	for _, f := range c.reading().Files {
-		if !slices.ContainsFunc(values, func(v *Value) bool {
+		if !slices.ContainsFunc(values, func(v *value) bool {
 			text, ok := v.Text()
 			return ok && (f.Path == text || strings.HasSuffix(f.Path, "/"+strings.TrimPrefix(text, "./")))
 		}) {
@@ -200,7 +201,7 @@ func (c *callArguments) onlyFiles(values []*Value) []*Value {
 	return values
 }
 
-func lookupFiles(args *Value) (values []*Value, problem string) {
+func lookupFiles(args *value) (values []*value, problem string) {
 	seen := map[string]bool{}
 	for _, m := range args.Members() {
 		if !slices.ContainsFunc(fileArguments, func(name string) bool { return strings.EqualFold(name, m.Name) }) {
@@ -230,7 +231,7 @@ const (
 
 // followPath returns the values at a path. If a path component is not an index, it
 // applies to every item of an array.
-func followPath(n *Value, path []string, lists listMode) (values []*Value, problem string) {
+func followPath(n *value, path []string, lists listMode) (values []*value, problem string) {
 	if n.Kind() == call.ArrayKind {
 		if len(path) == 0 && lists != eachItem && len(n.Members()) > 0 {
 			if words, ok := n.Words(); ok {
@@ -259,12 +260,12 @@ func followPath(n *Value, path []string, lists listMode) (values []*Value, probl
 		return values, ""
 	}
 	if len(path) == 0 {
-		return []*Value{n}, ""
+		return []*value{n}, ""
 	}
 	if n.Kind() != call.ObjectKind && n.Kind() != call.NullKind {
 		return nil, fmt.Sprintf("the arguments have %s in place of the argument %s", n.Kind(), strings.Join(path, "."))
 	}
-	var next *Value
+	var next *value
 	for _, m := range n.Members() {
 		switch {
 		case !strings.EqualFold(m.Name, path[0]):

@@ -8,34 +8,11 @@ import (
 	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 const onWindows = runtime.GOOS == "windows"
-
-// shellArguments are the argument names that tools use for a command line. The operands
-// of a command may be in a separate list.
-var (
-	commandNames   = []string{"command", "commands", "cmd", "command_line", "commandline", "shell_command", "script"}
-	operandNames   = []string{"args", "argv", "arguments"}
-	shellArguments = slices.Concat(commandNames, operandNames)
-)
-
-// environmentNames are the argument names that tools use for environment variables.
-var environmentNames = []string{"env", "envs", "environment", "environment_variables", "env_vars"}
-
-// containsName reports whether the name is in the list, in any case and with any separators:
-// shellCommand is shell_command.
-func containsName(names []string, name string) bool {
-	plain := nameSeparators.Replace(name)
-	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(nameSeparators.Replace(n), plain) })
-}
-
-var nameSeparators = strings.NewReplacer("_", "", "-", "")
-
-func isShellArgument(name string) bool { return containsName(shellArguments, name) }
-
-func isCommandName(name string) bool { return containsName(commandNames, name) }
 
 // commandLine is one command of a call.
 type commandLine struct {
@@ -79,7 +56,7 @@ func (c *callArguments) isAllowable() bool {
 	}
 	seen := c.Command != ""
 	for _, m := range args.Members() {
-		if !isShellArgument(m.Name) {
+		if !matcher.IsShellArgument(m.Name) {
 			continue
 		}
 		seen = true
@@ -99,7 +76,7 @@ func (c *callArguments) isAllowable() bool {
 // whose operands are or name code needs a rule for exactly that command.
 func (r *rule) coversCommands(c *callArguments) bool {
 	lines := c.commandLines()
-	if len(lines) > 0 && SetsEnvironment(c.object(), false) {
+	if len(lines) > 0 && matcher.SetsEnvironment(c.object(), false) {
 		return false // GIT_PAGER and the like run programs
 	}
 	dir := programs.WorkingDir{Project: c.Dir, Dir: c.reading().Dir}
@@ -120,40 +97,29 @@ func (r *rule) coversCommands(c *callArguments) bool {
 	return true
 }
 
-// SetsEnvironment reports whether an object has a member with environment variables. It reads
-// the arguments of commands, or with everywhere into all objects.
-func SetsEnvironment(v *Value, everywhere bool) bool {
-	return slices.ContainsFunc(v.Members(), func(m call.Member) bool {
-		if containsName(environmentNames, m.Name) && (len(m.Members()) > 0 || m.Literal() != "" || m.Kind() == call.TextKind) {
-			return true
-		}
-		return (everywhere || isShellArgument(m.Name)) && SetsEnvironment(m.Value, everywhere)
-	})
-}
-
 // namesExactly reports whether a condition of the rule requires exactly this command.
 func (r *rule) namesExactly(line commandLine) bool {
 	return slices.ContainsFunc(r.when, func(c condition) bool {
-		return c.op == "equals" && c.isCommand() && c.text == line.text
+		return c.Op == "equals" && c.isCommand() && c.Text == line.text
 	})
 }
 
 // grantedOptions returns the options that the conditions of a rule name.
-func grantedOptions(when []condition) Options {
-	options := Options{Windows: onWindows}
+func grantedOptions(when []condition) matcher.Options {
+	options := matcher.Options{Windows: onWindows}
 	for i := range when {
 		c := &when[i]
 		if !c.isCommand() {
 			continue
 		}
-		switch c.op {
+		switch c.Op {
 		case "equals":
-			words, _ := simpleWords(c.text, onWindows)
+			words, _ := simpleWords(c.Text, onWindows)
 			options.Add(words)
 		case "glob", "contains":
-			options.AddOperand(c.op, SplitPattern(c.text), Strict)
+			options.AddOperand(c.Op, matcher.SplitPattern(c.Text), matcher.Strict)
 		case "regex":
-			options.add(strings.FieldsFunc(c.text, func(r rune) bool { return strings.ContainsRune(` ()|^$?*+\[]{}"'`, r) }), true, nil)
+			options.AddOperand("contains", strings.FieldsFunc(c.Text, func(r rune) bool { return strings.ContainsRune(` ()|^$?*+\[]{}"'`, r) }), matcher.Strict)
 		}
 	}
 	return options
@@ -161,31 +127,31 @@ func grantedOptions(when []condition) Options {
 
 // onWords returns the condition's test for a command line. A rule that allows compares
 // complete words; a glob of other rules also matches the words without their quotes.
-func (c condition) onWords() func(*Value) Verdict {
+func (c condition) onWords() func(*value) matcher.Verdict {
 	switch {
-	case c.op == "glob" && !c.forAllow:
-		return func(n *Value) Verdict {
-			got := c.match(n)
-			if text, ok := n.Text(); ok && got == NoMatch {
+	case c.Op == "glob" && !c.forAllow:
+		return func(n *value) matcher.Verdict {
+			got := c.Match(n)
+			if text, ok := n.Text(); ok && got == matcher.NoMatch {
 				words, _ := simpleWords(text, onWindows)
-				got = MatchIf(newGlob(c.text, true).match(strings.Join(words, " ")))
+				got = matcher.MatchIf(matcher.NewGlob(c.Text, true).Match(strings.Join(words, " ")))
 			}
 			return got
 		}
-	case c.forAllow && (c.op == "glob" || c.op == "contains"):
-		operand := SplitPattern(c.text)
-		return Strict.textTest(func(text string) bool {
+	case c.forAllow && (c.Op == "glob" || c.Op == "contains"):
+		operand := matcher.SplitPattern(c.Text)
+		return matcher.Strict.TextTest(func(text string) bool {
 			words, ok := simpleWords(text, onWindows)
-			return ok && Strict.CompareWords(c.op, operand, words)
+			return ok && matcher.Strict.CompareWords(c.Op, operand, words)
 		})
-	case c.forAllow && c.op == "regex":
-		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(c.text) })
-		return Strict.textTest(func(text string) bool {
+	case c.forAllow && c.Op == "regex":
+		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(c.Text) })
+		return matcher.Strict.TextTest(func(text string) bool {
 			at := compiled().FindStringIndex(text)
 			return at != nil && (at[0] == 0 || text[at[0]-1] == ' ') && (at[1] == len(text) || text[at[1]] == ' ')
 		})
 	default:
-		return c.match
+		return c.Match
 	}
 }
 

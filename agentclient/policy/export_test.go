@@ -2,8 +2,8 @@ package policy
 
 import (
 	"errors"
-	"github.com/hookback/hookback/agentclient/call"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/internal/account"
 )
 
@@ -16,9 +16,3 @@ func SimpleWords(text string, windows bool) ([]string, bool) { return simpleWord
 
 // IsSimpleCommandFor checks a command for Windows or for other systems.
 var IsSimpleCommandFor = call.IsSimpleText
-
-// MatchGlob reports whether pattern matches the whole text.
-func MatchGlob(pattern, text string) bool { return newGlob(pattern, false).match(text) }
-
-// IsOption exports isOption.
-var IsOption = isOption

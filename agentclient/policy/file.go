@@ -14,6 +14,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/internal/plaintext"
+	"github.com/hookback/hookback/internal/matcher"
 )
 
 // Limits of a policy file.
@@ -155,12 +156,12 @@ func (r *fileParser) lineAt(at int64) int { return bytes.Count(r.text[:at], []by
 
 // objectMembers returns an object's members by name. It reports unknown and duplicate
 // members.
-func (r *fileParser) objectMembers(n *Value, what string, known ...string) map[string]*Value {
+func (r *fileParser) objectMembers(n *value, what string, known ...string) map[string]*value {
 	if n.Kind() != call.ObjectKind {
 		r.addProblem(n.Offset(), "%s must be an object, not %s", what, n.Kind())
 		return nil
 	}
-	found := make(map[string]*Value, len(n.Members()))
+	found := make(map[string]*value, len(n.Members()))
 	for _, m := range n.Members() {
 		switch {
 		case !slices.Contains(known, m.Name):
@@ -174,7 +175,7 @@ func (r *fileParser) objectMembers(n *Value, what string, known ...string) map[s
 	return found
 }
 
-func (r *fileParser) parseRules(root *Value) rules {
+func (r *fileParser) parseRules(root *value) rules {
 	top := r.objectMembers(root, "a policy", "$schema", "rules")
 	if top == nil {
 		return nil
@@ -200,7 +201,7 @@ func (r *fileParser) parseRules(root *Value) rules {
 	return all
 }
 
-func (r *fileParser) parseRule(n *Value) (rule, bool) {
+func (r *fileParser) parseRule(n *value) (rule, bool) {
 	before := len(r.problems)
 	m := r.objectMembers(n, "a rule", "tool", "when", "then", "risk", "reason")
 	if m == nil {
@@ -226,7 +227,7 @@ func (r *fileParser) parseRule(n *Value) (rule, bool) {
 		r.addProblem(tool.Offset(), "tool must have at most %d characters", maxPattern)
 	}
 	// A rule that allows applies to exactly this tool; others ignore case.
-	parsed.glob = newGlob(parsed.tool, parsed.effect != Allow)
+	parsed.glob = matcher.NewGlob(parsed.tool, parsed.effect != Allow)
 	r.otherTool = r.call != nil && !parsed.mayApplyTo(r.call)
 	if when := m["when"]; when != nil {
 		parsed.when = r.parseConditions(when, parsed.effect == Allow)
@@ -238,7 +239,7 @@ func (r *fileParser) parseRule(n *Value) (rule, bool) {
 }
 
 // textMember returns a member that must be a string, or "" if it is absent.
-func (r *fileParser) textMember(n *Value, name string) string {
+func (r *fileParser) textMember(n *value, name string) string {
 	if n == nil {
 		return ""
 	}
@@ -250,7 +251,7 @@ func (r *fileParser) textMember(n *Value, name string) string {
 }
 
 // wordMember returns a member that must be one of words, or "" if it is absent.
-func (r *fileParser) wordMember(n *Value, name string, words ...string) string {
+func (r *fileParser) wordMember(n *value, name string, words ...string) string {
 	text := r.textMember(n, name)
 	if n != nil && n.Kind() == call.TextKind && !slices.Contains(words, text) {
 		r.addProblem(n.Offset(), "%s can't be %q; %s", name, excerpt(text), suggestion(text, words))
@@ -280,8 +281,8 @@ func excerpt(text string) string {
 func (f *File) Weight() (weight int) {
 	for i := range f.rules {
 		for _, c := range f.rules[i].when {
-			weight += len(c.text)
-			if tree, err := syntax.Parse(c.text, syntax.Perl); c.op == "regex" && err == nil {
+			weight += len(c.Text)
+			if tree, err := syntax.Parse(c.Text, syntax.Perl); c.Op == "regex" && err == nil {
 				weight += programSize(tree)
 			}
 		}

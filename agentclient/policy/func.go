@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/internal/matcher"
 )
 
 // Func is a policy in Go: true asks a person, false is no opinion.
@@ -28,12 +29,12 @@ func Never() Func { return func(Call) bool { return false } }
 // Tools returns a policy that asks about the calls of some tools. names are names,
 // aliases or globs, and match regardless of case.
 func Tools(names ...string) Func {
-	globs := make([]glob, len(names))
+	globs := make([]matcher.Glob, len(names))
 	for i, name := range names {
-		globs[i] = newGlob(name, true)
+		globs[i] = matcher.NewGlob(name, true)
 	}
 	return func(call Call) bool {
-		return slices.ContainsFunc(globs, func(g glob) bool { return g.match(call.Name) || call.Alias != "" && g.match(call.Alias) })
+		return slices.ContainsFunc(globs, func(g matcher.Glob) bool { return g.Match(call.Name) || call.Alias != "" && g.Match(call.Alias) })
 	}
 }
 
@@ -51,8 +52,8 @@ func beyond(argument string, limit float64, sign int) Func {
 	return func(pending Call) bool {
 		c := callArguments{Call: pending}
 		values, problem := c.lookup(path, false)
-		return problem != "" || slices.ContainsFunc(values, func(n *Value) bool {
-			number, ok := numberOf(n)
+		return problem != "" || slices.ContainsFunc(values, func(n *value) bool {
+			number, ok := matcher.Number(n)
 			if !ok {
 				return n.Kind() != call.NullKind
 			}

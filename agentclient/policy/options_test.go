@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/policy"
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 // optionCalls returns the harmless commands and, for each, a call that looks like it and does
@@ -352,7 +353,7 @@ func FuzzPolicyFile_AllowedOptionsAreListed(f *testing.F) {
 		}
 		for _, w := range words {
 			name, _, _ := strings.Cut(w, "=")
-			if policy.IsOption(w, false) {
+			if matcher.IsOption(w, false) {
 				unescaped := strings.NewReplacer(`\`, "", `'`, "", `"`, "").Replace(pattern)
 				require.Contains(t, unescaped, strings.NewReplacer(`\`, "", `'`, "", `"`, "").Replace(name), "%q allows %q", pattern, command)
 			}

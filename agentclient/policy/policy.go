@@ -13,7 +13,7 @@
 // asks. Rules that allow match strictly, and never allow a command with shell operators.
 //
 // Use Tools, Above, Below, Always and Never in Go, combine them with Any and All, or write your own
-// func(Call) bool as a Func. It reads calls with the package call.
+// func(Call) bool as a Func.
 package policy
 
 import (

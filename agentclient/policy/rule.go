@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/internal/matcher"
 )
 
 // later is the word for a rule that asks without blocking the agent.
@@ -14,9 +15,9 @@ const later = "later"
 // rule is one rule of a file.
 type rule struct {
 	tool       string
-	glob       glob
+	glob       matcher.Glob
 	when       []condition
-	options    Options // of commands that the rule may allow
+	options    matcher.Options // of commands that the rule may allow
 	effect     Effect
 	later      bool // ask, and the agent continues without the call
 	risk       string
@@ -36,7 +37,7 @@ func (r *rule) appliedEffect() Effect {
 
 // appliesTo reports whether the rule is about the call's tool.
 func (r *rule) appliesTo(c *Call) bool {
-	return r.glob.match(c.Name) || c.Alias != "" && r.glob.match(c.Alias)
+	return r.glob.Match(c.Name) || c.Alias != "" && r.glob.Match(c.Alias)
 }
 
 // appliesToReading reports whether a rule that asks or denies is about another name that the tool may
@@ -44,7 +45,7 @@ func (r *rule) appliesTo(c *Call) bool {
 func (r *rule) appliesToReading(c *callArguments) bool {
 	matches := func(name string) bool {
 		name = call.NameFor(name, r.tool)
-		return r.glob.match(name) || strings.HasPrefix(name, "mcp__") && newGlob(call.PlainName(r.tool), true).match(call.PlainName(name))
+		return r.glob.Match(name) || strings.HasPrefix(name, "mcp__") && matcher.NewGlob(call.PlainName(r.tool), true).Match(call.PlainName(name))
 	}
 	return r.effect != Allow && slices.ContainsFunc(c.reading().Names, matches)
 }
@@ -56,25 +57,25 @@ func (r *rule) mayApplyTo(c *callArguments) bool {
 
 // evaluate returns whether the rule matches a call, and the reason if that is
 // indeterminate.
-func (r *rule) evaluate(c *callArguments) (Verdict, string) {
+func (r *rule) evaluate(c *callArguments) (matcher.Verdict, string) {
 	switch {
 	case r.appliesTo(&c.Call), r.appliesToReading(c):
 	case !c.isUnnamed() || r.effect == Allow:
-		return NoMatch, ""
+		return matcher.NoMatch, ""
 	default:
-		return Indeterminate, c.reading().Unread[0].Reason
+		return matcher.Indeterminate, c.reading().Unread[0].Reason
 	}
-	result, problem := Match, ""
+	result, problem := matcher.Match, ""
 	for i := range r.when {
 		switch conditionVerdict, why := r.when[i].check(c); conditionVerdict {
-		case NoMatch:
-			return NoMatch, ""
-		case Indeterminate:
-			result, problem = Indeterminate, why
+		case matcher.NoMatch:
+			return matcher.NoMatch, ""
+		case matcher.Indeterminate:
+			result, problem = matcher.Indeterminate, why
 		}
 	}
-	if r.effect == Allow && (result == Indeterminate || !c.isAllowable() || !r.coversCommands(c)) {
-		return NoMatch, ""
+	if r.effect == Allow && (result == matcher.Indeterminate || !c.isAllowable() || !r.coversCommands(c)) {
+		return matcher.NoMatch, ""
 	}
 	return result, problem
 }
@@ -90,14 +91,14 @@ func (all rules) Evaluate(pending Call) Result {
 	for i := range all {
 		r := &all[i]
 		switch got, problem := r.evaluate(&c); {
-		case got == Indeterminate && fallback.Effect == "":
+		case got == matcher.Indeterminate && fallback.Effect == "":
 			fallback = Result{
 				Effect: Ask, Risk: r.risk, Location: r.location,
 				Reason: fmt.Sprintf("The rule at %s could not be evaluated for this call: %s.", r.location, problem),
 			}
-		case got == Match && (fallback.Effect == "" || r.effect == Deny):
+		case got == matcher.Match && (fallback.Effect == "" || r.effect == Deny):
 			return Result{Effect: r.appliedEffect(), Later: r.later, Risk: r.risk, Reason: r.reason, Location: r.location}
-		case got == Match:
+		case got == matcher.Match:
 			return fallback
 		}
 	}
@@ -113,9 +114,9 @@ func (r *rule) describe() string {
 	}
 	conditions := make([]string, len(r.when))
 	for i := range r.when {
-		conditions[i] = strings.Join(r.when[i].path, ".") + " " + r.when[i].description
+		conditions[i] = strings.Join(r.when[i].path, ".") + " " + r.when[i].Description
 	}
-	b.WriteString(DescribeCalls(tool, conditions))
+	b.WriteString(matcher.DescribeCalls(tool, conditions))
 	if r.effect == Allow && r.restricted {
 		b.WriteString(": left to the agent, since only your own policy can allow")
 	} else if r.later {

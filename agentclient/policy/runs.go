@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 // runsTest looks for a program, possibly with a subcommand and an option, in the commands of a call.
@@ -28,7 +29,7 @@ func newRunsTest(command string, options []string) *runsTest {
 
 // match is the test of a rule that asks or denies. The result is indeterminate, with the reason, if
 // a part of the call that can't be read may run the program, or a word may become one of the options.
-func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
+func (t *runsTest) match(c *call.Call) (best matcher.Verdict, why string) {
 	for i := range c.Commands {
 		words, windows := c.Commands[i].Words, c.Commands[i].Shell != call.POSIX || onWindows
 		if len(words) == 0 {
@@ -44,8 +45,8 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 		case words[0].Pattern && words[0].Text != "[" && (fits || err != nil):
 		case c.Commands[i].Shell != call.POSIX && strings.EqualFold(t.program, deletes[strings.ToLower(name)]):
 		default:
-			if best == NoMatch && t.mayRunBy(name, words) {
-				best, why = Indeterminate, fmt.Sprintf("%s may run %s", name, t.program)
+			if best == matcher.NoMatch && t.mayRunBy(name, words) {
+				best, why = matcher.Indeterminate, fmt.Sprintf("%s may run %s", name, t.program)
 			}
 			continue
 		}
@@ -53,19 +54,19 @@ func (t *runsTest) match(c *call.Call) (best Verdict, why string) {
 			best, why = got, "one of its words is known only at run time"
 		}
 	}
-	if best == Match {
-		return Match, ""
+	if best == matcher.Match {
+		return matcher.Match, ""
 	}
 	for _, s := range c.Scripts {
 		isAttached := s.Program == "sed" || strings.HasPrefix(s.Text, "-") // 1erm x, -I'rm x'
 		isOther := s.Program == "git" && t.program == "git" && len(t.subcommands) > 0 && !containsWord(s.Text, t.subcommands[0])
 		isPart := isAttached && strings.Contains(strings.ToLower(s.Text), strings.ToLower(t.program))
 		if containsWord(s.Text, t.program) && !isOther || isPart {
-			return Indeterminate, fmt.Sprintf("%s runs code that names %s", s.Program, t.program)
+			return matcher.Indeterminate, fmt.Sprintf("%s runs code that names %s", s.Program, t.program)
 		}
 	}
 	if len(c.Unread) > 0 {
-		return Indeterminate, c.Unread[0].Reason
+		return matcher.Indeterminate, c.Unread[0].Reason
 	}
 	return best, why
 }
@@ -83,7 +84,7 @@ func (t *runsTest) mayRunBy(name string, words []call.Word) bool {
 		}
 		if len(words[i].Text) >= len(t.program) && strings.EqualFold(programs.ProgramName(words[i].Text, false), t.program) {
 			rest := slices.DeleteFunc(slices.Clone(words[i+1:]), func(w call.Word) bool { return w.Text == "--" })
-			return t.matchOptions(rest, false) != NoMatch && mayRun()
+			return t.matchOptions(rest, false) != matcher.NoMatch && mayRun()
 		}
 	}
 	return false
@@ -115,29 +116,29 @@ func containsWord(text, word string) bool {
 }
 
 // matchOptions tests the words after the program.
-func (t *runsTest) matchOptions(words []call.Word, windows bool) Verdict {
+func (t *runsTest) matchOptions(words []call.Word, windows bool) matcher.Verdict {
 	for i, s := range t.subcommands {
 		if !hasSubcommand(words, s, i) {
-			return NoMatch
+			return matcher.NoMatch
 		}
 	}
 	all := call.Texts(words)
 	if len(t.options) == 0 || t.hasOption(all, windows) {
-		return Match
+		return matcher.Match
 	}
 	for _, w := range words {
 		switch {
 		case w.Text == "--":
-			return NoMatch
+			return matcher.NoMatch
 		case strings.HasPrefix(w.Text, call.Expansion+"/") && !w.Splits && len(w.Vars) > 0 && !w.Vars[0].IsAssigned && len(w.Vars[0].Name) > 1:
 			// a directory of the environment
-		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && isOption(w.Text, windows):
-			return Indeterminate // it may become an option
+		case w.Splits, strings.HasPrefix(w.Text, call.Expansion), w.Pattern && matcher.IsOption(w.Text, windows):
+			return matcher.Indeterminate // it may become an option
 		case strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, call.Expansion):
-			return Indeterminate
+			return matcher.Indeterminate
 		}
 	}
-	return NoMatch
+	return matcher.NoMatch
 }
 
 // hasSubcommand reports whether the words have a subcommand, or a word that may become it at run time, in
@@ -180,5 +181,5 @@ func (t *runsTest) hasOption(words []string, windows bool) bool {
 // subcommand, in this form, with any operands.
 func (t *runsTest) matchStart(text string) bool {
 	words, ok := simpleWords(text, onWindows)
-	return ok && Strict.CompareWords("starts_with", append([]string{t.program}, t.subcommands...), words)
+	return ok && matcher.Strict.CompareWords("starts_with", append([]string{t.program}, t.subcommands...), words)
 }

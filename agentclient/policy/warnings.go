@@ -50,7 +50,7 @@ func (r *fileParser) findWarnings(all rules) (list []Problem) {
 }
 
 func isKnownTool(r *rule) bool {
-	return !r.glob.isLiteral() || strings.HasPrefix(r.tool, "mcp__") || slices.ContainsFunc(toolNames, r.glob.match)
+	return !r.glob.IsLiteral() || strings.HasPrefix(r.tool, "mcp__") || slices.ContainsFunc(toolNames, r.glob.Match)
 }
 
 // shadows reports whether r decides every call that other applies to. A rule that allows

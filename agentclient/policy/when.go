@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/internal/matcher"
 )
 
 // operators are the tests that a condition can have.
 var operators = []string{"equals", "contains", "glob", "regex", "greater", "less", "runs"}
 
 // parseConditions parses the when object: paths, each with one or more tests.
-func (r *fileParser) parseConditions(n *Value, forAllow bool) (all []condition) {
+func (r *fileParser) parseConditions(n *value, forAllow bool) (all []condition) {
 	if n.Kind() != call.ObjectKind {
 		r.addProblem(n.Offset(), `when must be an object such as {"command": {"glob": "rm *"}}, not %s`, n.Kind())
 		return nil
@@ -43,7 +44,7 @@ func (r *fileParser) parseConditions(n *Value, forAllow bool) (all []condition) 
 }
 
 // parseTests parses the tests of one argument. All of them must match.
-func (r *fileParser) parseTests(path []string, n *Value, forAllow bool) (all []condition) {
+func (r *fileParser) parseTests(path []string, n *value, forAllow bool) (all []condition) {
 	found := r.objectMembers(n, "a condition", append(slices.Clone(operators), "option")...)
 	r.checkOption(found, forAllow)
 	for _, op := range operators { // cheap tests first
@@ -53,14 +54,14 @@ func (r *fileParser) parseTests(path []string, n *Value, forAllow bool) (all []c
 		}
 		c := condition{path: path, forAllow: forAllow}
 		if op == "runs" {
-			c.Test = r.newRunsTest(operand, found["option"])
+			c.Test, c.runs = r.newRunsTest(operand, found["option"])
 		} else {
 			c.Test = r.newTest(op, operand, forAllow)
 		}
-		if c.match != nil && c.isCommand() {
-			c.match = c.onWords()
+		if c.Match != nil && c.isCommand() {
+			c.Match = c.onWords()
 		}
-		if c.match != nil {
+		if c.Match != nil {
 			all = append(all, c)
 		}
 		if text, _ := operand.Text(); text != "" && forAllow {
@@ -69,8 +70,8 @@ func (r *fileParser) parseTests(path []string, n *Value, forAllow bool) (all []c
 	}
 	greater, less := found["greater"], found["less"]
 	if greater != nil && less != nil {
-		low, ok1 := numberOf(greater)
-		high, ok2 := numberOf(less)
+		low, ok1 := matcher.Number(greater)
+		high, ok2 := matcher.Number(less)
 		if ok1 && ok2 && low.Cmp(high) >= 0 {
 			r.addProblem(less.Offset(), "this rule can never match: no number is greater than %v and less than %v", greater.Literal(), less.Literal())
 		}
@@ -79,32 +80,32 @@ func (r *fileParser) parseTests(path []string, n *Value, forAllow bool) (all []c
 }
 
 // newTest returns the test of an operator with its operand. Its match is nil if the rule is not kept.
-func (r *fileParser) newTest(op string, n *Value, forAllow bool) Test {
-	strictness := Broad
+func (r *fileParser) newTest(op string, n *value, forAllow bool) matcher.Test {
+	strictness := matcher.Broad
 	if forAllow {
-		strictness = Strict
+		strictness = matcher.Strict
 	}
-	test, err := NewTest(op, n, strictness)
+	test, err := matcher.NewTest(op, n, strictness)
 	switch {
 	case err != nil:
 		r.addProblem(n.Offset(), "%s requires %v", op, err)
-		return Test{}
-	case op != "equals" && utf8.RuneCountInString(test.text) > maxPattern:
+		return matcher.Test{}
+	case op != "equals" && utf8.RuneCountInString(test.Text) > maxPattern:
 		r.addProblem(n.Offset(), "%s must have at most %d characters", op, maxPattern)
-		return Test{}
+		return matcher.Test{}
 	case op == "regex" && r.otherTool:
-		return Test{}
+		return matcher.Test{}
 	case op == "regex":
-		if err := checkPattern(test.text); err != nil {
+		if err := checkPattern(test.Text); err != nil {
 			r.addProblem(n.Offset(), "the regular expression can't be used: %v", err)
-			return Test{}
+			return matcher.Test{}
 		}
 	}
 	return test
 }
 
 // checkOption reports a misplaced option member.
-func (r *fileParser) checkOption(found map[string]*Value, forAllow bool) {
+func (r *fileParser) checkOption(found map[string]*value, forAllow bool) {
 	option := found["option"]
 	switch {
 	case option == nil:
@@ -115,28 +116,28 @@ func (r *fileParser) checkOption(found map[string]*Value, forAllow bool) {
 	}
 }
 
-// newRunsTest returns the test of runs and option.
-func (r *fileParser) newRunsTest(n, option *Value) (test Test) {
+// newRunsTest returns the test of runs and option. Match is for a rule that allows.
+func (r *fileParser) newRunsTest(n, option *value) (matcher.Test, *runsTest) {
 	command, _ := n.Text()
 	if strings.TrimSpace(command) == "" || utf8.RuneCountInString(command) > maxPattern ||
 		strings.ContainsAny(command, call.ShellOperators+"*?[\\\"'\n") {
 		r.addProblem(n.Offset(), `runs requires a program such as "rm", or its first words such as "git push"`)
-		return test
+		return matcher.Test{}, nil
 	}
-	test = Test{op: "runs", text: command, description: DescribeTest("runs", n)}
+	test := matcher.Test{Op: "runs", Text: command, Description: matcher.DescribeTest("runs", n)}
 	var names []string
 	if option != nil {
 		var ok bool
 		if names, ok = option.Words(); !ok || len(names) == 0 ||
 			slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "-") == "" }) {
 			r.addProblem(option.Offset(), `option requires a list of names, such as ["r", "recursive"]`)
-			return Test{}
+			return matcher.Test{}, nil
 		}
-		test.description += " with the option " + strings.Join(names, " or ")
+		test.Description += " with the option " + strings.Join(names, " or ")
 	}
-	test.runs = newRunsTest(command, names)
-	test.match = Strict.textTest(test.runs.matchStart) // of a rule that allows
-	return test
+	runs := newRunsTest(command, names)
+	test.Match = matcher.Strict.TextTest(runs.matchStart)
+	return test, runs
 }
 
 // checkAllowPattern reports patterns that a rule which allows can never match. Regular
@@ -146,7 +147,7 @@ func (r *fileParser) checkAllowPattern(path []string, op string, at int64, text 
 	case op == "regex":
 	case command && strings.ContainsAny(text, call.ShellOperators+"\n"):
 		r.addProblem(at, "this rule can never match: no rule allows a command with a separator, pipe, redirect or substitution (%s); use ask, or leave it to the agent", text)
-	case op != "equals" && HasParentSegment(text):
+	case op != "equals" && matcher.HasParentSegment(text):
 		r.addProblem(at, `this rule can never match: no rule allows a path with ".."; use the resulting path`)
 	}
 }

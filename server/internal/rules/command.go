@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy"
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/internal/programs"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -56,18 +56,18 @@ func (c *Call) ownCommand() []string {
 
 // commandRule describes to an allow rule the commands that it may cover.
 type commandRule struct {
-	posix, windows policy.Options
+	posix, windows matcher.Options
 	conditions     bool // a condition is about the command
 	exact          bool // a condition requires the whole command
 }
 
 func newCommandRule(r *schema.Rule, when []condition) (k commandRule) {
 	k.windows.Windows = true
-	for _, o := range []*policy.Options{&k.posix, &k.windows} {
+	for _, o := range []*matcher.Options{&k.posix, &k.windows} {
 		o.Add(r.Command)
 		for i := range when {
 			if c := &when[i]; c.isCommand {
-				o.AddOperand(c.is, c.operand, policy.Exact)
+				o.AddOperand(c.is, c.operand, matcher.Exact)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (k *commandRule) refusal(c *Call) string {
 	case len(lines) == 0:
 		return ""
 	}
-	if policy.SetsEnvironment(c.args, true) {
+	if matcher.SetsEnvironment(c.args, true) {
 		return "The call sets environment variables, which can run programs: a rule can allow exactly this call, but no other."
 	}
 	words := lines[0].words
@@ -139,7 +139,7 @@ func ExactScope(c *Call) string {
 
 // describeOptions returns the options of the command that a rule was created from.
 func describeOptions(r *schema.Rule) string {
-	var options policy.Options
+	var options matcher.Options
 	options.Add(r.Command)
 	words := options.Words()
 	if len(words) == 0 || r.Then != schema.ThenAllow {

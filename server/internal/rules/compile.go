@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/internal/matcher"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -154,8 +154,8 @@ func conditionRefusal(d *schema.RuleDraft, call *Call) string {
 	for i := range conditions {
 		s, c := &d.When[i], &conditions[i]
 		switch c.evaluate(call) {
-		case policy.Match:
-		case policy.NoMatch:
+		case matcher.Match:
+		case matcher.NoMatch:
 			return fmt.Sprintf("The rule would not cover the question it is made from: %s has another value there.", displayName(s.Argument))
 		default:
 			value, _ := call.args.At(c.path...)

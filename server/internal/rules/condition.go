@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy"
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/internal/programs"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -20,7 +20,7 @@ const maxValue = 4 << 10 // bytes of a condition's value
 
 // condition is a compiled schema.Condition.
 type condition struct {
-	policy.Test
+	matcher.Test
 	path      []string
 	pointer   string // JSON pointer of path
 	is        string
@@ -50,7 +50,7 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	var isText bool
 	c.text, isText = value.Text()
 	if s.Is != "under" {
-		if c.Test, err = policy.NewTest(s.Is, value, policy.Exact); err != nil {
+		if c.Test, err = matcher.NewTest(s.Is, value, matcher.Exact); err != nil {
 			return invalid("value", "must be "+err.Error())
 		}
 	} else if c.text = toSlashes(c.text); !isAbsolute(c.text) || !programs.IsPlainText(c.text) {
@@ -60,14 +60,14 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	simple := true
 	switch {
 	case c.isCommand && s.Is == "glob":
-		c.operand = policy.SplitPattern(c.text)
+		c.operand = matcher.SplitPattern(c.text)
 	case c.isCommand && s.Is != "under":
 		c.operand, simple = call.WordsOf(tool, c.text, "")
 	}
 	switch {
 	case !simple:
 		return invalid("value", "must be a single simple command, or its first words, without separators, pipes, redirects or variables")
-	case s.Is != "equals" && policy.HasParentSegment(c.text) && (!c.isCommand || s.Is == "glob" || s.Is == "under"):
+	case s.Is != "equals" && matcher.HasParentSegment(c.text) && (!c.isCommand || s.Is == "glob" || s.Is == "under"):
 		return invalid("value", "must not contain .. as a path segment: write the path it leads to")
 	case s.Is == "under":
 		c.text = path.Clean(c.text)
@@ -76,14 +76,14 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 }
 
 // evaluate tests the condition against a call's arguments.
-func (c *condition) evaluate(call *Call) policy.Verdict {
+func (c *condition) evaluate(call *Call) matcher.Verdict {
 	call.decodeArguments()
 	value, known := call.args.At(c.path...)
 	switch {
 	case !known:
-		return policy.Indeterminate
+		return matcher.Indeterminate
 	case value == nil || value.IsNull():
-		return policy.NoMatch
+		return matcher.NoMatch
 	}
 	text, isText := value.Text()
 	switch {
@@ -94,33 +94,33 @@ func (c *condition) evaluate(call *Call) policy.Verdict {
 	}
 	file, ok := resolvePath(text, call.workingDir)
 	if !isText || !ok {
-		return policy.Indeterminate
+		return matcher.Indeterminate
 	}
-	return policy.MatchIf(isWithin(file, c.text))
+	return matcher.MatchIf(isWithin(file, c.text))
 }
 
 // matchCommand compares a command line word by word, so that "npm testevil" does not start with
 // "npm test". Operands in a list of their own belong to it.
-func (c *condition) matchCommand(call *Call, line string) policy.Verdict {
+func (c *condition) matchCommand(call *Call, line string) matcher.Verdict {
 	words, simple := call.commandWords(line)
 	if !simple || c.is == "under" {
-		return policy.Indeterminate
+		return matcher.Indeterminate
 	}
 	whole, known := words, true
 	if l := call.wholeLine(c.pointer); l != nil {
 		whole, known = l.words, l.simple
 	}
-	matches := func(words []string) bool { return policy.Exact.CompareWords(c.is, c.operand, words) }
+	matches := func(words []string) bool { return matcher.Exact.CompareWords(c.is, c.operand, words) }
 	switch {
 	case !known:
-		return policy.Indeterminate
+		return matcher.Indeterminate
 	case c.forAllow:
-		return policy.MatchIf(matches(whole) && (c.is != "glob" || !policy.HasParentSegment(strings.Join(whole, " "))))
-	case c.is == "glob" && policy.HasParentSegment(line):
-		return policy.Indeterminate
+		return matcher.MatchIf(matches(whole) && (c.is != "glob" || !matcher.HasParentSegment(strings.Join(whole, " "))))
+	case c.is == "glob" && matcher.HasParentSegment(line):
+		return matcher.Indeterminate
 	case c.is == "glob":
-		return policy.MatchIf(policy.Exact.MatchGlob(c.text, line) || policy.Exact.MatchGlob(c.text, strings.Join(whole, " ")))
+		return matcher.MatchIf(matcher.Exact.MatchGlob(c.text, line) || matcher.Exact.MatchGlob(c.text, strings.Join(whole, " ")))
 	default:
-		return policy.MatchIf(matches(words) || matches(whole))
+		return matcher.MatchIf(matches(words) || matches(whole))
 	}
 }

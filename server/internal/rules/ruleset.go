@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/internal/matcher"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -141,11 +141,11 @@ func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
 				continue
 			}
 			switch verdict := r.evaluate(c); {
-			case verdict == policy.Match && r.Then == schema.ThenDeny:
+			case verdict == matcher.Match && r.Then == schema.ThenDeny:
 				return &r.Rule
-			case verdict == policy.Match:
+			case verdict == matcher.Match:
 				allow = r
-			case verdict == policy.Indeterminate && r.Then == schema.ThenDeny:
+			case verdict == matcher.Indeterminate && r.Then == schema.ThenDeny:
 				denyUnclear = true
 			}
 		}
@@ -185,33 +185,33 @@ func (r *compiledRule) isActive(c *Call, now schema.Millis) bool {
 const clockSkew = 5000
 
 // evaluate tests an active rule against a call.
-func (r *compiledRule) evaluate(c *Call) policy.Verdict {
+func (r *compiledRule) evaluate(c *Call) matcher.Verdict {
 	if c.Redacted && (r.Then == schema.ThenAllow || r.Call != "") || r.broken {
-		return policy.Indeterminate
+		return matcher.Indeterminate
 	}
 	if r.Cwd != "" {
 		c.decodeArguments()
 		if c.workingDir == "" {
-			return policy.Indeterminate
+			return matcher.Indeterminate
 		}
 		if !isWithin(c.workingDir, r.Cwd) && !isWithin(c.mainDir(), r.Cwd) {
-			return policy.NoMatch
+			return matcher.NoMatch
 		}
 	}
 	if r.Scope == schema.ScopeSession {
-		return policy.MatchIf(isAllowable(c))
+		return matcher.MatchIf(isAllowable(c))
 	}
-	result := policy.Match
+	result := matcher.Match
 	for i := range r.when {
-		if result = min(result, r.when[i].evaluate(c)); result == policy.NoMatch {
-			return policy.NoMatch
+		if result = min(result, r.when[i].evaluate(c)); result == matcher.NoMatch {
+			return matcher.NoMatch
 		}
 	}
-	if result != policy.Match || r.Call != "" || r.Then != schema.ThenAllow {
+	if result != matcher.Match || r.Call != "" || r.Then != schema.ThenAllow {
 		return result
 	}
 	if c.decodeArguments(); c.args == nil && len(c.Arguments) > 0 || r.commands.refusal(c) != "" {
-		return policy.Indeterminate
+		return matcher.Indeterminate
 	}
-	return policy.Match
+	return matcher.Match
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	clientcall "github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/internal/matcher"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -33,10 +33,10 @@ func describeCalls(r *schema.Rule, call *Call) string {
 	conditions := make([]string, len(r.When))
 	for i, c := range r.When {
 		if value, err := clientcall.ParseValue(c.Value, schema.MaxDepth); err == nil {
-			conditions[i] = displayName(c.Argument) + " " + policy.DescribeTest(c.Is, value)
+			conditions[i] = displayName(c.Argument) + " " + matcher.DescribeTest(c.Is, value)
 		}
 	}
-	return policy.DescribeCalls(tool, conditions) + describeOptions(r)
+	return matcher.DescribeCalls(tool, conditions) + describeOptions(r)
 }
 
 // maxDisplayRunes limits how much of a call or name a sentence contains, in characters.

@@ -1,4 +1,4 @@
-package policy
+package matcher
 
 import (
 	"slices"
@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// isOption reports whether a program may read a word as more than an operand: an option, an
+// IsOption reports whether a program may read a word as more than an operand: an option, an
 // assignment (NAME=value), a file of further arguments (@file), or a pattern that a shell may expand
 // to a file name that is an option. With windows set, /x counts too.
-func isOption(word string, windows bool) bool {
+func IsOption(word string, windows bool) bool {
 	if strings.Contains(word, "=") {
 		return true
 	}
@@ -58,7 +58,7 @@ func (o *Options) AddOperand(op string, operand []string, s Strictness) {
 func (o *Options) add(words []string, anywhere bool, newMatcher func(pattern string) func(word string) bool) {
 	operands, ended, passesOn := 0, false, false
 	for _, w := range words {
-		if !isOption(w, o.Windows) {
+		if !IsOption(w, o.Windows) {
 			if !anywhere {
 				operands++
 			}
@@ -97,7 +97,7 @@ func (o *Options) Cover(call []string) bool {
 	operands := 0
 	for _, w := range call {
 		switch {
-		case !isOption(w, o.Windows):
+		case !IsOption(w, o.Windows):
 			operands++
 		case !slices.ContainsFunc(o.seen, func(s seenOption) bool { return s.covers(w, operands) }):
 			return false

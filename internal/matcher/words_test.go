@@ -1,4 +1,4 @@
-package policy
+package matcher_test
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hookback/hookback/internal/matcher"
 )
 
 func TestOptions_Cover(t *testing.T) {
@@ -38,11 +40,11 @@ func TestOptions_Cover(t *testing.T) {
 		{"npm test -- --watch", "npm test -- --watch", true},
 		{"npm test -- --watch", "npm test -- --reporter=x", false}, // passed on to another program
 	} {
-		var o Options
+		var o matcher.Options
 		o.Add(strings.Fields(c.source))
 		require.Equal(t, c.want, o.Cover(strings.Fields(c.call)), "%s: %s", c.source, c.call)
 	}
-	var windows Options
+	var windows matcher.Options
 	windows.Windows = true
 	windows.Add([]string{"dir", "/b"})
 	require.True(t, windows.Cover([]string{"dir", "/b", "x"}))
@@ -60,7 +62,7 @@ func TestSplitPattern(t *testing.T) {
 		`a\ b \* c\`:          {`a\ b`, `\*`, `c\`},
 		`it's *`:              {"it's", "*"},
 	} {
-		require.Equal(t, want, SplitPattern(pattern), "%q", pattern)
+		require.Equal(t, want, matcher.SplitPattern(pattern), "%q", pattern)
 	}
 }
 
@@ -70,7 +72,7 @@ func FuzzOptions_Cover(f *testing.F) {
 	f.Add("git add -- a", "git add -- -x")
 	f.Add("npm test -- --watch", "npm test -- --x")
 	f.Fuzz(func(t *testing.T, source, call string) {
-		var o Options
+		var o matcher.Options
 		sourceWords, words := strings.Split(source, " "), strings.Split(call, " ")
 		o.Add(sourceWords)
 		if !o.Cover(words) {
@@ -78,13 +80,13 @@ func FuzzOptions_Cover(f *testing.F) {
 			return
 		}
 		for _, w := range words {
-			if !isOption(w, false) {
+			if !matcher.IsOption(w, false) {
 				require.False(t, strings.HasPrefix(w, "-") || strings.Contains(w, "="))
 				continue
 			}
 			require.Contains(t, sourceWords, w)
-			if w == "--" &&
-				!slices.ContainsFunc(sourceWords[slices.Index(sourceWords, "--")+1:], func(s string) bool { return isOption(s, false) }) {
+			isOption := func(s string) bool { return matcher.IsOption(s, false) }
+			if w == "--" && !slices.ContainsFunc(sourceWords[slices.Index(sourceWords, "--")+1:], isOption) {
 				break
 			}
 		}

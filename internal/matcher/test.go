@@ -1,4 +1,6 @@
-package policy
+// Package matcher compares the arguments and the words of a call with the operands of a rule. The rules of
+// hookback.json and those of the hub share it.
+package matcher
 
 import (
 	"errors"
@@ -11,8 +13,31 @@ import (
 	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/programs"
 )
+
+// Verdict is the result of a test or a rule for one call.
+type Verdict int
+
+// Indeterminate means that an argument can't be evaluated: it has another type than the
+// rule expects, is duplicated, or is too large. Rules that ask or deny then ask; rules
+// that allow do not match.
+const (
+	NoMatch Verdict = iota
+	Indeterminate
+	Match
+)
+
+// MatchIf returns Match or NoMatch.
+func MatchIf(b bool) Verdict {
+	if b {
+		return Match
+	}
+	return NoMatch
+}
+
+// MaxText limits the text that globs and regular expressions search, in bytes.
+const MaxText = 256 << 10
 
 // Strictness is the treatment of text that may mislead.
 type Strictness int
@@ -34,30 +59,27 @@ func (s Strictness) maxText() int {
 	if s == Exact {
 		return 64 << 10
 	}
-	return maxMatchBytes
+	return MaxText
 }
 
 // Test compares the value of an argument with an operand.
 type Test struct {
-	op          string
-	text        string // the operand, if it is a string
-	description string
-	match       func(*Value) Verdict
-	runs        *runsTest // of runs in a rule that asks or denies, which takes the place of match
+	Op          string
+	Text        string // the operand, if it is a string
+	Description string
+	// Match compares a value. Null is no match; a value of another type than the operand's is
+	// indeterminate, numeric strings included.
+	Match func(*call.Value) Verdict
 }
-
-// Match compares a value. Null is no match; a value of another type than the operand's is
-// indeterminate, numeric strings included.
-func (t *Test) Match(v *Value) Verdict { return t.match(v) }
 
 // NewTest returns the test of an operator: equals, contains, starts_with, glob, regex, greater,
 // less, at_least or at_most. The error names what is required instead, such as "a number". The
 // pattern of a regex must be valid: it is compiled on first use.
-func NewTest(op string, operand *Value, s Strictness) (Test, error) {
-	t := Test{op: op, description: DescribeTest(op, operand)}
-	t.text, _ = operand.Text()
-	number, isNumber := numberOf(operand)
-	numbers := func(accept func(order int) bool) func(*Value) Verdict {
+func NewTest(op string, operand *call.Value, s Strictness) (Test, error) {
+	t := Test{Op: op, Description: DescribeTest(op, operand)}
+	t.Text, _ = operand.Text()
+	number, isNumber := Number(operand)
+	numbers := func(accept func(order int) bool) func(*call.Value) Verdict {
 		return numberTest(func(n *big.Rat) bool { return accept(n.Cmp(number)) })
 	}
 	switch op {
@@ -65,38 +87,38 @@ func NewTest(op string, operand *Value, s Strictness) (Test, error) {
 		if !isNumber && operand.Kind() != call.TextKind && operand.Kind() != call.BoolKind {
 			return t, errors.New("a string, a number or a boolean")
 		}
-		t.match = equalTest(operand, s == Broad)
+		t.Match = equalTest(operand, s == Broad)
 		if isNumber {
-			t.match = numbers(func(order int) bool { return order == 0 })
+			t.Match = numbers(func(order int) bool { return order == 0 })
 		}
 		return t, nil
 	case "greater", "less", "at_least", "at_most":
 		if !isNumber {
 			return t, errors.New("a number of at most 400 digits")
 		}
-		t.match = numbers(func(order int) bool {
+		t.Match = numbers(func(order int) bool {
 			return order == 0 && op[0] == 'a' || order > 0 && (op == "greater" || op == "at_least") || order < 0 && (op == "less" || op == "at_most")
 		})
 		return t, nil
 	}
-	switch _, invalid := path.Match(t.text, ""); {
-	case s == Exact && strings.TrimSpace(t.text) == "":
+	switch _, invalid := path.Match(t.Text, ""); {
+	case s == Exact && strings.TrimSpace(t.Text) == "":
 		return t, errors.New("a string that is not blank")
-	case t.text == "":
+	case t.Text == "":
 		return t, errors.New("a string that is not empty")
 	case s == Exact && op == "glob" && invalid != nil:
 		return t, errors.New("a valid pattern: * matches any characters, ? matches one, [a-z] matches one of a range")
 	}
 	switch op {
 	case "contains":
-		t.match = containsTest(t.text, s)
+		t.Match = containsTest(t.Text, s)
 	case "starts_with":
-		t.match = s.textTest(func(text string) bool { return strings.HasPrefix(text, t.text) })
+		t.Match = s.TextTest(func(text string) bool { return strings.HasPrefix(text, t.Text) })
 	case "glob":
-		t.match = s.textTest(s.newMatcher(t.text))
+		t.Match = s.TextTest(s.newMatcher(t.Text))
 	case "regex": // most rules are about other tools
-		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(t.text) })
-		t.match = s.textTest(func(text string) bool { return compiled().MatchString(text) })
+		compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(t.Text) })
+		t.Match = s.TextTest(func(text string) bool { return compiled().MatchString(text) })
 	default:
 		return t, errors.New("the operand of another operator")
 	}
@@ -108,7 +130,7 @@ func (s Strictness) newMatcher(pattern string) func(text string) bool {
 	if s == Exact {
 		return func(text string) bool { return matchClasses(pattern, text) }
 	}
-	return newGlob(pattern, s == Broad).match
+	return NewGlob(pattern, s == Broad).Match
 }
 
 // MatchGlob reports whether a glob pattern matches the whole text.
@@ -123,7 +145,7 @@ func matchClasses(pattern, text string) bool {
 
 // DescribeTest returns the words for a test in a sentence, such as: is at most 5. It shows the
 // operand in full, because a truncated one would hide calls that a rule covers.
-func DescribeTest(op string, operand *Value) string {
+func DescribeTest(op string, operand *call.Value) string {
 	verb := op // contains, runs
 	switch op {
 	case "equals":
@@ -158,8 +180,8 @@ func DescribeCalls(tool string, conditions []string) string {
 }
 
 // textTest returns a test of strings. Null is no match, other types are indeterminate.
-func textTest(test func(string) Verdict) func(*Value) Verdict {
-	return func(n *Value) Verdict {
+func textTest(test func(string) Verdict) func(*call.Value) Verdict {
+	return func(n *call.Value) Verdict {
 		switch text, ok := n.Text(); {
 		case ok:
 			return test(text)
@@ -171,8 +193,8 @@ func textTest(test func(string) Verdict) func(*Value) Verdict {
 	}
 }
 
-// textTest returns a test of strings with this strictness.
-func (s Strictness) textTest(test func(string) bool) func(*Value) Verdict {
+// TextTest returns a test of strings with this strictness.
+func (s Strictness) TextTest(test func(string) bool) func(*call.Value) Verdict {
 	return textTest(func(text string) Verdict {
 		switch {
 		case len(text) > s.maxText(), s != Broad && HasParentSegment(text), s == Strict && !programs.IsPlainText(text):
@@ -187,21 +209,21 @@ func (s Strictness) textTest(test func(string) bool) func(*Value) Verdict {
 
 // numberTest returns a test of numbers. Null is no match; other types, numeric strings
 // included, are indeterminate.
-func numberTest(test func(*big.Rat) bool) func(*Value) Verdict {
-	return func(n *Value) Verdict {
+func numberTest(test func(*big.Rat) bool) func(*call.Value) Verdict {
+	return func(n *call.Value) Verdict {
 		if n.Kind() == call.NullKind {
 			return NoMatch
 		}
-		if number, ok := numberOf(n); ok {
+		if number, ok := Number(n); ok {
 			return MatchIf(test(number))
 		}
 		return Indeterminate
 	}
 }
 
-// numberOf returns the exact value of a number. It rejects numbers of unreasonable size, because the
+// Number returns the exact value of a number. It rejects numbers of unreasonable size, because the
 // digits of 1e999999999 would not fit in memory.
-func numberOf(n *Value) (*big.Rat, bool) {
+func Number(n *call.Value) (*big.Rat, bool) {
 	literal := n.Literal()
 	if n.Kind() != call.NumberKind || len(literal) > 400 {
 		return nil, false
@@ -215,8 +237,8 @@ func numberOf(n *Value) (*big.Rat, bool) {
 }
 
 // equalTest returns a test for equality with a string or a boolean.
-func equalTest(want *Value, fold bool) func(*Value) Verdict {
-	return func(n *Value) Verdict {
+func equalTest(want *call.Value, fold bool) func(*call.Value) Verdict {
+	return func(n *call.Value) Verdict {
 		switch {
 		case n.Kind() == call.NullKind:
 			return NoMatch
@@ -231,9 +253,9 @@ func equalTest(want *Value, fold bool) func(*Value) Verdict {
 }
 
 // containsTest returns a test for a part of a text. A broad one searches text of any length.
-func containsTest(part string, s Strictness) func(*Value) Verdict {
+func containsTest(part string, s Strictness) func(*call.Value) Verdict {
 	if s != Broad {
-		return s.textTest(func(text string) bool { return strings.Contains(text, part) })
+		return s.TextTest(func(text string) bool { return strings.Contains(text, part) })
 	}
 	part = strings.ToLower(part)
 	return textTest(func(text string) Verdict { return MatchIf(strings.Contains(strings.ToLower(text), part)) })

@@ -1,4 +1,4 @@
-package policy
+package matcher
 
 import (
 	"slices"
@@ -6,21 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// glob is a pattern for a whole text. * matches any number of characters including /,
+// Glob is a pattern for a whole text. * matches any number of characters including /,
 // ? matches one, and \ escapes the next character.
-type glob struct {
+type Glob struct {
 	pattern []rune
 	fold    bool // ignore case
 }
 
-// anyRune and anyText represent ? and * in a glob. No text contains these runes.
+// anyRune and anyText represent ? and * in a Glob. No text contains these runes.
 const anyRune, anyText rune = -1, -2
 
-func newGlob(pattern string, fold bool) glob {
+// NewGlob returns a pattern. With fold, case does not count.
+func NewGlob(pattern string, fold bool) Glob {
 	if fold {
 		pattern = strings.ToLower(pattern)
 	}
-	g := glob{fold: fold}
+	g := Glob{fold: fold}
 	escaped := false
 	for _, r := range pattern {
 		switch {
@@ -42,12 +43,13 @@ func newGlob(pattern string, fold bool) glob {
 	return g
 }
 
-// isLiteral reports whether the pattern has neither * nor ?.
-func (g glob) isLiteral() bool {
+// IsLiteral reports whether the pattern has neither * nor ?.
+func (g Glob) IsLiteral() bool {
 	return !slices.Contains(g.pattern, anyRune) && !slices.Contains(g.pattern, anyText)
 }
 
-func (g glob) match(text string) bool {
+// Match reports whether the pattern matches the whole text.
+func (g Glob) Match(text string) bool {
 	if g.fold {
 		text = strings.ToLower(text)
 	}
@@ -74,7 +76,7 @@ func (g glob) match(text string) bool {
 }
 
 // skipTo returns the first offset at or after from where the pattern may continue at a position.
-func (g glob) skipTo(text string, from, at int) int {
+func (g Glob) skipTo(text string, from, at int) int {
 	if at == len(g.pattern) {
 		return len(text)
 	}

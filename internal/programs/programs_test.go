@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient/policy/programs"
+	"github.com/hookback/hookback/internal/programs"
 )
 
 var project = programs.WorkingDir{Project: "/home/dev/shop"}
