@@ -17,7 +17,6 @@ import type { Plugin } from 'vite'
 const single = [
   'compress.ts',
   'index.html',
-  'docs.ts',
   'package.json',
   'package-lock.json',
   'sources.ts',

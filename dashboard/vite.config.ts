@@ -6,7 +6,6 @@ import { defineConfig } from 'vitest/config'
 import type { Plugin, ProxyOptions } from 'vite'
 import { chunks } from './chunks.ts'
 import { compressFiles } from './compress.ts'
-import { copyViewer } from './docs.ts'
 import { writeSources } from './sources.ts'
 
 const hub = process.env.HOOKBACK_URL ?? 'http://127.0.0.1:4000'
@@ -38,7 +37,7 @@ const wantsPage = (req: IncomingMessage) =>
   req.headers.accept?.includes('text/html') ? '/index.html' : undefined
 
 export default defineConfig({
-  plugins: [ownIcon, svelte(), svelteTesting(), copyViewer(), compressFiles(), writeSources()],
+  plugins: [ownIcon, svelte(), svelteTesting(), compressFiles(), writeSources()],
   build: {
     target: ['chrome123', 'firefox128', 'safari17.5'],
     modulePreload: { polyfill: false },
@@ -51,10 +50,14 @@ export default defineConfig({
   },
   server: {
     host: '127.0.0.1',
+    fs: { allow: ['..'] }, // tests read the documents of the hub
     proxy: {
       '/api': toHub,
       '/events': toHub,
       '/healthz': toHub,
+      '/openapi.json': toHub,
+      '/docs': { ...toHub, bypass: wantsPage },
+      '/licenses': { ...toHub, bypass: wantsPage },
       '/stream': { ...toHub, ws: true, bypass: wantsPage },
     },
   },

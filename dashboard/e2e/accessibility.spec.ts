@@ -92,6 +92,9 @@ const screens = (ids: number[]) => [
   '/?group=session',
   '/inbox/999999',
   '/nowhere',
+  '/docs',
+  '/docs/search?q=hub',
+  '/licenses',
 ]
 
 /** Cards that fill does not have. */
@@ -259,6 +262,22 @@ test.describe('Accessibility', () => {
       expect.soft(await accessibilityViolations(page), 'suggestions').toEqual([])
     })
   }
+
+  test('has no violations in any document, light or dark', async ({ page, hub }) => {
+    await page.goto(`${hub.url}/docs`)
+    await expect(page.getByRole('link', { name: 'API reference' })).toBeVisible()
+    const documents = await page
+      .locator('article a[href^="/docs/"]')
+      .evaluateAll((all) => all.map((a) => a.getAttribute('href')!))
+    expect(documents.length).toBeGreaterThan(30)
+    // The documents of the API have one form.
+    for (const path of [...documents, '/docs/api/claims']) {
+      await visit(page, path)
+      await expect(page.locator('article h1')).toBeVisible()
+      expect.soft(await accessibilityViolations(page), path).toEqual([])
+      expect.soft(await horizontalOverflow(page), `${path} scrolls sideways`).toBeLessThanOrEqual(0)
+    }
+  })
 
   test('fits every screen into 320 px and next to the icon sidebar', async ({ page, hub, agent }) => {
     const ids = await fill(hub, agent)

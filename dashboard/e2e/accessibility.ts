@@ -42,11 +42,13 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
 export const horizontalOverflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
 
-/** Returns the click targets below 24 px, except links within a sentence. */
+/** Returns the click targets below 24 px, except links within a sentence or in the text of a document. */
 export const smallTargets = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('a, button, summary, input, select, textarea')]
       .map((e) => ({ e, box: (e.closest('label') ?? e).getBoundingClientRect() }))
-      .filter(({ e, box }) => box.width > 1 && !e.matches('p a') && (box.height < 24 || box.width < 24))
+      .filter(
+        ({ e, box }) => box.width > 1 && !e.matches('p a, .own a') && (box.height < 24 || box.width < 24),
+      )
       .map(({ e, box }) => `${e.outerHTML.slice(0, 120)} ${Math.round(box.width)}×${Math.round(box.height)}`),
   )

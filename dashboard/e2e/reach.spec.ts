@@ -82,6 +82,8 @@ test.describe('Reach', () => {
     const visitor = await (await browser.newContext(address.device)).newPage()
     await visitor.goto(address.origin)
     await expect(visitor.getByTestId('sign-in-required')).toBeVisible()
+    await visitor.goto(`${address.origin}/docs/quickstart`)
+    await expect(visitor.getByRole('heading', { name: 'Quickstart' })).toBeVisible()
     const { id, answer } = await agent.ask(hub.fromOtherProcess(), { question: 'Ship it?' })
     const device = await (await browser.newContext(address.device)).newPage()
     await watch(device)

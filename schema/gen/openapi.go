@@ -84,8 +84,7 @@ type example struct {
 }
 
 const overviewText = "The HTTP API of a hub. Errors are application/problem+json documents, identified by their code.\n\n" +
-	"An unlocked hub requires no authentication from its own machine. Otherwise programs send a token, and pages send the cookie and the key of their sign-in. " +
-	"This page authenticates like any other program: to use a locked hub, paste a token under Authorize.\n\n" +
+	"An unlocked hub requires no authentication from its own machine. Otherwise programs send a token as Authorization: Bearer TOKEN, and pages send the cookie and the key of their sign-in.\n\n" +
 	"x-access is the class of a route. public: every caller. asker: every caller with credentials or on the hub's machine; a secret in the request authorizes it. " +
 	"post: agents' tokens, operators, and programs on the hub's machine. read: also viewers. decide and cancel: operators, and programs on the hub's machine while the hub is open. " +
 	"keep: operators. own: people signed in with a browser. admin: admins. A request secret turns cancel and read of one question into asker."

@@ -9,9 +9,6 @@ import (
 	"strings"
 )
 
-// bundled are development dependencies whose files are copied into the dashboard.
-var bundled = []string{"swagger-ui-dist"}
-
 // unnamed are the licenses of packages that name no SPDX identifier, read by a person.
 var unnamed = map[string]string{"dejavu-fonts-ttf": "Bitstream-Vera"}
 
@@ -41,7 +38,7 @@ func npmPackages(dir string) ([]component, error) {
 			p.License = license
 		}
 		c := component{Name: name, Version: p.Version, Licenses: spdxAlternatives(p.License)}
-		if c.Shipped = slices.Contains(bundled, name) || !p.Dev && !p.Optional; c.Shipped {
+		if c.Shipped = !p.Dev && !p.Optional; c.Shipped {
 			texts, err := componentOf(name, p.Version, filepath.Join(dir, path))
 			if err != nil {
 				return nil, fmt.Errorf("%w (make installs the dashboard's packages)", err)

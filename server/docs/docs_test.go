@@ -1,9 +1,9 @@
 package docs_test
 
 import (
-	"path"
+	"io/fs"
+	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,100 +11,38 @@ import (
 	"github.com/hookback/hookback/server/docs"
 )
 
-func load(t *testing.T) *docs.Site {
-	t.Helper()
-	site, err := docs.Load()
-	require.NoError(t, err)
-	return site
-}
-
-func TestSite_HasEveryDocument(t *testing.T) {
+// The dashboard lists the documents by the links of the index.
+func TestIndex_HasEveryDocument(t *testing.T) {
 	t.Parallel()
-	site := load(t)
-	files, err := docs.Files()
+	index, err := docs.Markdown("")
 	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		name := strings.TrimSuffix(path.Base(file), ".md")
-		if name == "README" {
-			continue // the index of the repository
-		}
-		_, err := site.Markdown(name)
-		require.NoError(t, err, "%s is not in the index of docs.go", file)
-	}
-}
-
-var (
-	link = regexp.MustCompile(`href="(/docs/[^"#]*|)(?:#([^"]*))?"`)
-	id   = regexp.MustCompile(` id="([^"]+)"`)
-)
-
-func TestSite_LinksResolve(t *testing.T) {
-	t.Parallel()
-	site := load(t)
-	ids := map[string]string{} // page: its ids
-	pages := map[string]string{}
-	for _, g := range site.Groups {
-		for _, p := range g.Pages {
-			html, err := site.Page(p.Name)
-			require.NoError(t, err)
-			require.NotEmpty(t, p.Title, p.Name)
-			pages[p.Name] = string(html)
-			for _, m := range id.FindAllStringSubmatch(string(html), -1) {
-				ids[p.Name] += " " + m[1] + " "
-			}
-		}
-	}
-	for name, html := range pages {
-		_, main, found := strings.Cut(html, `<main`)
-		require.True(t, found)
-		for _, m := range link.FindAllStringSubmatch(main, -1) {
-			target := strings.TrimPrefix(m[1], "/docs/")
-			if target == "" {
-				target = name
-			}
-			if strings.HasSuffix(target, ".md") || target == "api" {
-				continue
-			}
-			require.Contains(t, pages, target, "%s links to %s", name, m[1])
-			if m[2] != "" {
-				require.Contains(t, ids[target], " "+m[2]+" ", "%s links to %s#%s", name, m[1], m[2])
-			}
+	files, err := fs.Glob(os.DirFS("."), "*.md")
+	require.NoError(t, err)
+	guide, err := fs.Glob(os.DirFS("."), "guide/*.md")
+	require.NoError(t, err)
+	for _, file := range append(files, guide...) {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		title := regexp.MustCompile(`(?m)^# (.+)$`).FindSubmatch(source)
+		require.NotNil(t, title, file)
+		if file != "README.md" {
+			require.Contains(t, string(index), "- ["+string(title[1])+"]("+file+")")
 		}
 	}
 }
 
-func TestPage_UnknownShowsIndex(t *testing.T) {
+func TestMarkdown_FindsDocumentsByName(t *testing.T) {
 	t.Parallel()
-	site := load(t)
-	html, err := site.Page("nothing")
-	require.ErrorIs(t, err, docs.ErrNoPage)
-	require.Contains(t, string(html), "Page not found")
-	require.Contains(t, string(html), `href="/docs/quickstart"`)
-	_, err = site.Markdown("../docs")
-	require.ErrorIs(t, err, docs.ErrNoPage)
-}
-
-func TestSearch_FindsSections(t *testing.T) {
-	t.Parallel()
-	site := load(t)
-	found := site.Search("QUORUM votes")
-	require.NotEmpty(t, found)
-	for _, r := range found {
-		require.Contains(t, r.Address, "/docs/"+r.Page.Name)
+	for path, want := range map[string]string{
+		"": "# Documentation", "/": "# Documentation", "/quickstart": "# Quickstart", "/quickstart.md": "# Quickstart",
+		"/guide/quickstart.md": "# Quickstart", "/glossary": "# Glossary",
+	} {
+		source, err := docs.Markdown(path)
+		require.NoError(t, err, path)
+		require.Contains(t, string(source), want, path)
 	}
-	titled := site.Search("trusted hub")
-	require.Equal(t, "The trusted hub", titled[0].Title, "a title with the words comes first")
-	require.Equal(t, "/docs/agents#the-trusted-hub", titled[0].Address)
-	require.Empty(t, site.Search(""))
-	require.Empty(t, site.Search("zzqqxx"))
-	require.NotEmpty(t, site.Search(strings.Repeat("a ", 5000)), "only the start of a long query counts")
-}
-
-func TestSearchPage_EscapesQuery(t *testing.T) {
-	t.Parallel()
-	html, err := load(t).SearchPage(`"><script>alert(1)</script>`)
-	require.NoError(t, err)
-	require.NotContains(t, string(html), "<script>alert")
-	require.Contains(t, string(html), "0 sections have")
+	for _, path := range []string{"/nothing", "/a/b", "/../docs.go", "/decisions/README.md", "/page.tmpl"} {
+		_, err := docs.Markdown(path)
+		require.ErrorIs(t, err, fs.ErrNotExist, path)
+	}
 }

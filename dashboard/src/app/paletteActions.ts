@@ -80,7 +80,7 @@ function download(app: string, session: string, format: string) {
 export function actionItems(bindings: readonly Binding[], showKeys: () => void): PaletteItem[] {
   const place = router.place
   const [docs, shortcuts] = [
-    act(copy.docs, () => window.open('/docs', '_blank', 'noopener'), copy.help, copy.synonyms.docs),
+    act(copy.docs, () => router.go('/docs'), copy.help, copy.synonyms.docs),
     act(copy.showShortcuts, showKeys, copy.help),
   ]
   return [

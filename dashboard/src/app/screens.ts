@@ -38,6 +38,7 @@ export const screens: Screens = {
   team: () => import('./Team.svelte'),
   policy: () => import('../features/policy/Rules.svelte'),
   sessions: history,
+  docs: () => import('../features/docs/Docs.svelte'),
   session: () => import('../features/sessions/SessionPage.svelte'),
 }
 

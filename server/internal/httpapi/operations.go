@@ -101,6 +101,9 @@ func (s *Server) openAPI(*request, none) ([]byte, error) {
 var licenseNotices string
 
 func licenses(r *request) error {
+	if middleware.IsPageRequest(r.Ctx) {
+		return r.Next()
+	}
 	r.Set(fiber.HeaderContentType, "text/plain; charset=utf-8")
 	return r.SendString(licenseNotices)
 }

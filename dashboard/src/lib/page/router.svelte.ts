@@ -8,6 +8,7 @@ export type Place =
   | { screen: 'session'; app: string; session: string }
   | { screen: 'team'; tab: TeamTab }
   | { screen: 'settings'; tab: SettingsTab }
+  | { screen: 'docs'; path: string }
   | { screen: 'policy' | 'now' | 'stream' | 'sessions' | 'overview' | 'shared' | 'notFound' }
 
 export type Screen = Place['screen']
@@ -77,6 +78,7 @@ export function parsePath(path: string): Place {
   if (ballot) return { screen: 'vote', id: Number(ballot[1]) }
   const [app, session] = (/^\/sessions\/([^/]+)\/([^/]+)\/?$/.exec(path) ?? []).slice(1).map(decodeSegment)
   if (app !== undefined && session !== undefined) return { screen: 'session', app, session }
+  if (/^\/(docs|licenses)(\/|$)/.test(path)) return { screen: 'docs', path: withoutSlash(path) }
   return { screen: 'notFound' }
 }
 

@@ -1,4 +1,4 @@
-// Package assets serves the files of the dashboard, compressed, and the documentation.
+// Package assets serves the files of the dashboard, compressed, and the documents.
 package assets
 
 import (
@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/docs"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 )
 
@@ -27,7 +28,7 @@ type Files struct {
 type asset struct {
 	mediaType    string
 	cacheControl string
-	csp          string         // overrides the dashboard's content security policy; empty: no override
+	csp          string         // of index.html, whose inline script it allows by its hash
 	content      func() content // reads it once
 }
 
@@ -72,10 +73,7 @@ func newAsset(root fs.FS, name string) *asset {
 		return content{etag: hex.EncodeToString(sum[:12]), plain: plain, brotli: brotli, gzip: gzip}
 	})}
 	f.mediaType = cmp.Or(f.mediaType, "application/octet-stream")
-	switch "/" + name {
-	case apiFile:
-		f.csp = APIPolicy
-	case indexFile:
+	if "/"+name == indexFile {
 		f.csp = middleware.PagePolicy(f.content().plain)
 	}
 	if strings.HasPrefix(name, "assets/") { // the name contains a content hash
@@ -101,16 +99,12 @@ func (a *Files) Serve(c *fiber.Ctx) error {
 	}
 	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	file := a.files[c.Path()]
-	if c.Path() == apiPath {
-		file = a.files[apiFile]
-	}
-	if isRead && file == nil && isDocs(c.Path()) {
-		return serveDocs(c)
-	}
 	if file == nil && middleware.IsPageRequest(c) {
 		file = a.files[indexFile]
 	}
 	switch {
+	case file == nil && isRead && strings.HasPrefix(c.Path()+"/", docs.Path+"/"):
+		return sendDocument(c)
 	case file == nil:
 		return schema.ErrNoRoute
 	case !isRead:
@@ -119,6 +113,16 @@ func (a *Files) Serve(c *fiber.Ctx) error {
 	default:
 		return file.send(c)
 	}
+}
+
+func sendDocument(c *fiber.Ctx) error {
+	source, err := docs.Markdown(strings.TrimPrefix(c.Path(), docs.Path))
+	if err != nil {
+		return schema.ErrNoRoute
+	}
+	c.Set(fiber.HeaderCacheControl, "no-cache")
+	c.Set(fiber.HeaderContentType, "text/markdown; charset=utf-8")
+	return c.Send(source)
 }
 
 func (f *asset) send(c *fiber.Ctx) error {

@@ -16,7 +16,7 @@ import (
 func IsUpgrade(c *fiber.Ctx) bool { return websocket.IsWebSocketUpgrade(c) }
 
 // IsPageRequest reports whether the request is for an HTML page: at a path outside the API,
-// at a signed vote link, or at /stream, which is both a screen and a WebSocket.
+// at a signed vote link, or at /licenses or /stream, which are screens, too.
 func IsPageRequest(c *fiber.Ctx) bool {
 	// Names in a session's path may end like a file name.
 	hasExtension := path.Ext(c.Path()) != "" && !strings.HasPrefix(c.Path(), "/sessions/")
@@ -25,7 +25,8 @@ func IsPageRequest(c *fiber.Ctx) bool {
 	}
 	isRead := c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
 	signedLink := isRead && matchesPath(schema.PathLinkVote, c.Path())
-	return APIMethods(c.Path()) == nil || signedLink || c.Path() == schema.PathStream && !IsUpgrade(c)
+	isScreen := c.Path() == schema.PathStream && !IsUpgrade(c) || isRead && c.Path() == schema.PathLicenses
+	return APIMethods(c.Path()) == nil || signedLink || isScreen
 }
 
 // APIMethods returns the methods that the API supports at path, sorted. It returns nil if
