@@ -3,7 +3,7 @@ import { accessibilityViolations, horizontalOverflow, smallTargets } from './acc
 import { choose, detail, expect, openAt, test, visit } from './fixtures.ts'
 import { atHubAddress, callApi, claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts'
 
-const section = (page: Page) => page.getByRole('region', { name: 'Requests' })
+const section = (page: Page) => page.getByRole('region', { name: 'Defaults of requests' })
 const lines = (page: Page) => section(page).getByTestId('request-defaults').getByRole('listitem')
 
 async function expectAccessible(page: Page, name: string) {

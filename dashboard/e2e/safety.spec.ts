@@ -5,7 +5,7 @@ import { HubProcess } from './hub.ts'
 import { atHubAddress, claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts'
 
 const claude = { agent: 'claude-code' }
-const section = (page: Page) => page.getByRole('region', { name: 'Safety' })
+const section = (page: Page) => page.getByRole('region', { name: 'Automatic freezes' })
 const now = (page: Page) => section(page).getByTestId('safety-now')
 
 async function fail(hub: HubProcess, from: number, to: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
 import { expect, openAt, test, visit, waitUntilLive } from './fixtures.ts'
 import { claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts'
+import { lazyAppText } from '../src/app/lazyText.ts'
 
 const tabs = {
   '/team/people': 'People',
@@ -143,9 +144,20 @@ test.describe('Team', () => {
       await expect(page.locator('main').getByLabel(field).first()).toBeFocused()
       await expect(page).not.toHaveURL(/new=/)
     }
-    await find('quiet hours')
+    for (const [tab, settings] of Object.entries(lazyAppText.palette.settings))
+      for (const setting of Object.keys(settings)) {
+        await find(setting)
+        await page.keyboard.press('Enter')
+        await expect(page).toHaveURL(`${hub.url}/settings/${tab}`)
+        const focused = page
+          .locator('main :is(fieldset, label, section):focus-within')
+          .filter({ hasText: setting })
+        await expect(focused.last().getByText(setting).first()).toBeInViewport()
+      }
+    await find('trusted hub')
+    await page.keyboard.press('ArrowUp') // the last entry
     await page.keyboard.press('Enter')
-    await expect(page).toHaveURL(`${hub.url}/settings/preferences`)
+    await expect(page.getByRole('link', { name: 'Coding agents › The trusted hub' })).toBeVisible()
   })
 
   test('inviting a person takes three steps', async ({ page, hub, context }) => {

@@ -8,6 +8,7 @@ import type { Event, Person } from '../lib/api/types'
 import { roleNames } from '../lib/format/roles'
 import { settingsTabs } from '../lib/page/router.svelte'
 import { settingsLinks, type TabLink } from './tabs'
+import { showSetting } from '../lib/ui/showSetting'
 import { lazyAppText } from './lazyText'
 
 const copy = lazyAppText.palette
@@ -42,17 +43,23 @@ const isItem = ({ group }: PaletteItem) => items.has(group)
 
 /** The entries that a query finds: screens and actions, then requests, agents, sessions and people. */
 export function findItems(all: readonly PaletteItem[], query: string): PaletteItem[] {
-  const acts = ({ group }: PaletteItem) => group === groups.actions || group === groups.here
-  const found = rankMatches(all, query, searchText, acts)
+  const acts = new Set<PaletteGroup>([groups.actions, groups.here, groups.settings])
+  const found = rankMatches(all, query, searchText, ({ group }) => acts.has(group))
   return [...found.filter((item) => !isItem(item)), ...found.filter(isItem)]
 }
 
-/** The last entry of every search. */
-export const sessionSearch = (query: string, go: (path: string) => void): PaletteItem => ({
-  group: groups.search,
-  text: copy.searchSessions(query.trim()),
-  run: () => go('/sessions?q=' + encode(query.trim())),
-})
+/** The last entries of every search. */
+export const searchItems = (query: string, go: (path: string) => void): PaletteItem[] =>
+  (
+    [
+      [copy.searchSessions, '/sessions'],
+      [copy.searchDocs, '/docs/search'],
+    ] as const
+  ).map(([text, path]) => ({
+    group: groups.search,
+    text: text(query.trim()),
+    run: () => go(`${path}?q=${encode(query.trim())}`),
+  }))
 
 /** The tabs of a screen. */
 export function tabItems(
@@ -68,7 +75,7 @@ export function tabItems(
   }))
 }
 
-/** Every setting, which leads to its tab. */
+/** Every setting, by its label on its tab. */
 export function settingItems(go: (path: string) => void): PaletteItem[] {
   return settingsLinks.flatMap(({ path, name }, i) =>
     Object.entries(copy.settings[settingsTabs[i] ?? 'agents']).map(([text, synonyms]) => ({
@@ -76,7 +83,10 @@ export function settingItems(go: (path: string) => void): PaletteItem[] {
       text,
       hint: name,
       synonyms,
-      run: () => go(path),
+      run: () => {
+        go(path)
+        showSetting(text)
+      },
     })),
   )
 }
