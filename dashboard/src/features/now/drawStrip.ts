@@ -1,13 +1,13 @@
 import { drawHatching } from '../../lib/ui/hatching'
 import { BUCKETS, type Wait } from './laneModel'
 
-/** The resolved colors of a strip. */
-export interface StripColors {
-  line: string
-  bar: string
-  wait: string
-  waitTint: string
+export const STRIP_THEME = {
+  line: 'var(--line)',
+  bar: 'var(--fg3)',
+  wait: 'var(--wait)',
+  waitTint: 'var(--wait-tint)',
 }
+export type StripColors = Record<keyof typeof STRIP_THEME, string>
 
 export interface StripScene {
   width: number

@@ -6,25 +6,25 @@ import { barName, escapeInvisible } from './labels'
 import { drawHatching } from '../../lib/ui/hatching'
 import { timelineText } from './text'
 
-/** The computed colors of the theme. */
-export interface ThemeColors {
-  fg: string
-  fg2: string
-  fg3: string
-  line: string
-  soft: string
-  surface: string
-  sunken: string
-  call: string
-  edge: string
-  accent: string
-  wait: string
-  waitTint: string
-  no: string
-  noTint: string
-  fail: string
-  failTint: string
+export const THEME = {
+  fg: 'var(--fg)',
+  fg2: 'var(--fg2)',
+  fg3: 'var(--fg3)',
+  line: 'var(--line)',
+  soft: 'var(--line-soft)',
+  surface: 'var(--surface)',
+  sunken: 'var(--sunken)',
+  call: 'light-dark(#e6e9ed, #2f353e)',
+  edge: 'light-dark(#878d93, #8b919b)',
+  accent: 'var(--accent)',
+  wait: 'var(--wait)',
+  waitTint: 'var(--wait-tint)',
+  no: 'var(--no)',
+  noTint: 'var(--no-tint)',
+  fail: 'var(--fail)',
+  failTint: 'var(--fail-tint)',
 }
+export type ThemeColors = Record<keyof typeof THEME, string>
 
 export interface Scene {
   width: number

@@ -14,11 +14,17 @@ const changed = createSubscriber((update) => {
 })
 
 /**
- * The computed colors of an element's children, recomputed only when the theme changes,
- * because each read forces a style computation. Colors are read from elements because
- * custom properties are not resolved for the theme.
+ * The computed values of CSS colors by their names, recomputed only when the theme changes. They are
+ * read from an element, because custom properties are not resolved for the theme.
  */
-export function resolveColors(palette: HTMLElement): string[] {
+export function resolveColors<K extends string>(colors: Record<K, string>): Record<K, string> {
   changed()
-  return Array.from(palette.children, (child) => getComputedStyle(child).color)
+  const probe = document.body.appendChild(document.createElement('i'))
+  const values = { ...colors }
+  for (const name in values) {
+    probe.style.color = colors[name]
+    values[name] = getComputedStyle(probe).color
+  }
+  probe.remove()
+  return values
 }
