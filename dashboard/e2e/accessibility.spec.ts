@@ -413,7 +413,7 @@ test.describe('Accessibility', () => {
     await expect(page.getByTestId('rows')).toBeVisible()
     await page.keyboard.press('/')
     await page.keyboard.type('make')
-    await expect(page.getByText('1 event of 2')).toBeVisible()
+    await expect(page.getByText('1 row of 2 events')).toBeVisible()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')

@@ -31,7 +31,7 @@ test.describe('Live updates', () => {
     await page.keyboard.press('End')
     await expect(page.getByTestId('pill')).toHaveCount(0)
     await secondHalf
-    await expect(page.getByText('3,000 events')).toBeVisible()
+    await expect(page.getByText('3,000 rows')).toBeVisible()
     await expect(page.getByText('n 2999', { exact: true })).toBeInViewport()
     const order = await page.locator('[data-testid=rows] [role=row]').evaluateAll((rows) =>
       rows
@@ -113,7 +113,7 @@ test.describe('Live updates', () => {
     await connectNow.evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()))
     await expect(line).toContainText('Live again · hub restarted')
     await expect(banner).toHaveCount(0)
-    await expect(page.getByText('1,205 events')).toBeVisible()
+    await expect(page.getByText('1,205 rows')).toBeVisible()
   })
 
   test('replace a connection that fell silent, and one when the person returns', async ({ page, hub }) => {

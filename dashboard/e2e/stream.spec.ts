@@ -37,7 +37,7 @@ test.describe('Stream', () => {
     await expect(page.getByLabel('Filter', { exact: true })).toBeVisible()
     await page.keyboard.press('/')
     await page.keyboard.type('type:Post*')
-    await expect(page.getByText('10 events')).toBeVisible()
+    await expect(page.getByText('10 rows')).toBeVisible()
     await page.getByLabel('Filter', { exact: true }).fill('')
     await page.keyboard.press('Escape')
     await page
@@ -46,17 +46,17 @@ test.describe('Stream', () => {
       .first()
       .click({ modifiers: ['Alt'] })
     await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('-agent:infra')
-    await expect(page.getByText('20 events of 40')).toBeVisible()
+    await expect(page.getByText('20 rows of 40 events')).toBeVisible()
     await page.getByLabel('Filter', { exact: true }).fill('')
     await page.keyboard.press('Escape')
     await page.locator(rows).getByRole('button', { name: 'infra' }).first().click()
     await expect(page.getByLabel('Filter', { exact: true })).toHaveValue('agent:infra')
-    await expect(page.getByText('20 events of 40')).toBeVisible()
+    await expect(page.getByText('20 rows of 40 events')).toBeVisible()
     await page.getByLabel('Filter', { exact: true }).fill('agent:infra -"echo 3"')
-    await expect(page.getByText('14 events of 40')).toBeVisible()
+    await expect(page.getByText('14 rows of 40 events')).toBeVisible()
     await page.reload()
     await waitUntilLive(page)
-    await expect(page.getByText('14 events of 40')).toBeVisible()
+    await expect(page.getByText('14 rows of 40 events')).toBeVisible()
     await page.getByLabel('Filter', { exact: true }).fill('/(/')
     await expect(page.getByText('is not a regular expression')).toBeVisible()
   })
@@ -106,9 +106,9 @@ test.describe('Stream', () => {
   test('loads older events on scrolling up and keeps the scroll position', async ({ page, hub }) => {
     await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
     await openAt(page, hub, '/stream')
-    await expect(page.getByText('300 events')).toBeVisible()
+    await expect(page.getByText('300 rows')).toBeVisible()
     await page.getByRole('button', { name: 'Older events' }).click()
-    await expect(page.getByText('500 events')).toBeVisible()
+    await expect(page.getByText('500 rows')).toBeVisible()
     await expect(page.getByText('echo 899', { exact: true })).toBeInViewport() // still following
     await page.getByTestId('rows').hover()
     await page.mouse.wheel(0, -2500)
@@ -117,13 +117,13 @@ test.describe('Stream', () => {
     await expect(async () => {
       // A slow browser still scrolls by the wheel, and moves on from here.
       await page.evaluate(() => (document.querySelector('[data-testid=rows]')!.scrollTop = 90))
-      await expect(page.getByText('700 events')).toBeVisible({ timeout: 10_000 })
+      await expect(page.getByText('700 rows')).toBeVisible({ timeout: 10_000 })
     }).toPass()
     const from = async (selector: string) => (await page.locator(selector).boundingBox())!.y
     expect((await from('#event-405')) - (await from('[data-testid=rows]'))).toBe(30)
     await page.getByTestId('rows').focus()
     await page.keyboard.press('Home')
-    await expect(page.getByText('900 events')).toBeVisible()
+    await expect(page.getByText('900 rows')).toBeVisible()
     await page.keyboard.press('Home')
     await expect(page.getByText('Start of the history')).toBeVisible()
   })
@@ -134,11 +134,11 @@ test.describe('Stream', () => {
     for (const filter of ['agent:INFRA', 'type:ra*']) {
       await openAt(page, hub, `/stream?q=${encodeURIComponent(filter)}`)
       await page.getByRole('button', { name: 'Search the history' }).click()
-      await expect(page.getByText('3 events of 300')).toBeVisible()
+      await expect(page.getByText('3 rows of 300 events')).toBeVisible()
       await expect(page.getByText('Start of the history')).toBeVisible()
     }
     await hub.batch(1, () => ({ hook_event_type: 'Rare' }))
-    await expect(page.getByText('4 events of 301')).toBeVisible() // live events follow the matches
+    await expect(page.getByText('4 rows of 301 events')).toBeVisible() // live events follow the matches
 
     const asked: string[] = []
     await page.route('**/events/search?*', async (route) => {
@@ -168,7 +168,7 @@ test.describe('Stream', () => {
     await page.getByRole('button', { name: 'last 5 minutes' }).click()
     await expect(page).toHaveURL(/since=5m/)
     // The page holds 300 events; the range starts earlier, so the rest is fetched.
-    await expect(page.getByText('400 events')).toBeVisible()
+    await expect(page.getByText('400 rows')).toBeVisible()
     await hub.batch(1, () => ({ payload: { tool_input: { command: 'just now' } } }))
     await expect(page.getByText('just now')).toBeInViewport()
     const far = (ms: number) => new Date(Date.now() + ms).toISOString()
@@ -177,7 +177,7 @@ test.describe('Stream', () => {
     await expect(page.getByRole('button', { name: 'No older matches' })).toBeVisible()
 
     await openAt(page, hub, '/stream')
-    await expect(page.getByText('301 events').or(page.getByText('300 events'))).toBeVisible()
+    await expect(page.getByText('301 rows').or(page.getByText('300 rows'))).toBeVisible()
     const chart = (await page.getByTestId('event-histogram').boundingBox())!
     await page.mouse.move(chart.x + chart.width * 0.1, chart.y + 10)
     await page.mouse.down()
@@ -216,7 +216,7 @@ test.describe('Stream', () => {
       '/sessions/api/s1#99',
     )
     // Scrolling loads newer events without a gap until they meet the live ones.
-    for (const n of ['400 events', '900 events']) {
+    for (const n of ['400 rows', '900 rows']) {
       await page.evaluate(() => document.querySelector('[data-testid=rows]')!.scrollTo(0, 1e7))
       await expect(page.getByText(n)).toBeVisible()
     }
@@ -239,7 +239,7 @@ test.describe('Stream', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await expect(box).toHaveValue('agent:')
-    await expect(page.getByText('2 events of 2')).toBeVisible() // an incomplete term filters nothing
+    await expect(page.getByText('2 rows of 2 events')).toBeVisible() // an incomplete term filters nothing
     await page.getByRole('option', { name: 'agent:infra' }).click()
     await expect(box).toHaveValue('agent:infra ')
     await page.getByRole('button', { name: 'Save this filter' }).click()
@@ -250,16 +250,32 @@ test.describe('Stream', () => {
     await box.fill('')
     await page.getByRole('option', { name: 'agent:infra' }).click()
     await expect(box).toHaveValue('agent:infra')
-    await expect(page.getByText('2 events of 2')).toBeVisible()
+    await expect(page.getByText('2 rows of 2 events')).toBeVisible()
   })
 
-  test('keeps the order, wrapping and columns of the view', async ({ page, hub }) => {
+  test('has one row for a call, and keeps the order, wrapping and columns of the view', async ({
+    page,
+    hub,
+  }) => {
     const pre = { tool_name: 'Bash', tool_use_id: 'u1', tool_input: { command: 'make' } }
     await hub.batch(100, (i) => ({ model_name: 'opus', payload: { tool_input: { command: `echo ${i}` } } }))
-    await hub.event('PreToolUse', pre)
+    const call = await hub.event('PreToolUse', pre)
     const post = await hub.event('PostToolUse', pre)
     await openAt(page, hub, '/stream')
-    await expect(page.locator(`#event-${post}`)).toContainText(/\d m?s$/)
+    await expect(page.locator(`#event-${call}`)).toContainText(/PostToolUse.*make.*\d m?s$/)
+    await expect(page.locator(`#event-${post}`)).toHaveCount(0)
+    await expect(page.getByText('101 rows')).toBeVisible()
+    await expect(page.locator(`${rows}[aria-selected=true]`)).toHaveCount(0)
+    await page.locator(`#event-${call}`).getByText('make').click()
+    await page
+      .getByTestId('drawer')
+      .getByRole('button', { name: `End #${post}` })
+      .click()
+    await expect(page).toHaveURL(new RegExp(`event=${post}$`))
+    await expect(page.getByTestId('drawer').getByRole('heading')).toContainText('PostToolUse')
+    await page.reload()
+    await expect(page.locator(`#event-${call}`)).toHaveAttribute('aria-selected', 'true')
+    await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'View' }).click()
     await page.getByLabel('Newest first').check()
     await page.getByLabel('Wrap').check()
@@ -270,9 +286,9 @@ test.describe('Stream', () => {
     await waitUntilLive(page)
     const first = page.locator(rows).first()
     await expect(page.locator(rows).filter({ hasText: 'opus' }).first()).toBeVisible()
-    expect(await page.locator(`#event-${post}`).evaluate((e) => e.getBoundingClientRect().height)).toBe(68)
-    await expect(page.locator(`#event-${post}`)).toHaveAttribute('aria-rowindex', '1')
-    await expect(page.locator(`#event-${post}`)).toBeInViewport()
+    expect(await page.locator(`#event-${call}`).evaluate((e) => e.getBoundingClientRect().height)).toBe(68)
+    await expect(page.locator(`#event-${call}`)).toHaveAttribute('aria-rowindex', '1')
+    await expect(page.locator(`#event-${call}`)).toBeInViewport()
     await expect(first).toBeVisible()
     await hub.batch(1, () => ({ payload: { tool_input: { command: 'on top' } } }))
     await expect(page.getByText('on top')).toBeInViewport()
@@ -288,13 +304,13 @@ test.describe('Stream', () => {
   test('has no gap and no duplicate after a restart of the hub', async ({ page, hub }) => {
     await hub.batch(5, (i) => ({ payload: { tool_input: { command: `before ${i}` } } }))
     await openAt(page, hub, '/stream')
-    await expect(page.getByText('5 events')).toBeVisible()
+    await expect(page.getByText('5 rows')).toBeVisible()
     await hub.stop()
     await expect(page.getByTestId('connection')).toHaveAttribute('data-phase', 'waiting')
     await hub.restart()
     await hub.batch(5, (i) => ({ payload: { tool_input: { command: `after ${i}` } } }))
     await waitUntilLive(page)
-    await expect(page.getByText('10 events')).toBeVisible()
+    await expect(page.getByText('10 rows')).toBeVisible()
     for (const i of [0, 1, 2, 3, 4])
       await expect(page.getByText(`after ${i}`, { exact: true })).toHaveCount(1)
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { CallPairs } from '../../lib/stream/callPairs'
 import { Entry } from '../../lib/stream/eventView'
 import { parse } from '../../lib/stream/filter'
 import { RingBuffer } from '../../lib/stream/ringBuffer'
@@ -14,8 +15,10 @@ function setup() {
   const histogram = new Histogram()
   let id = 0
   const event = (s: number, more = {}) => new Entry(anEvent(++id, { timestamp: start + s * 1000, ...more }))
-  const at = (s: number, more = {}) => {
-    ring.push(event(s, more))
+  const at = (s: number, more = {}, pair = (_: Entry) => {}) => {
+    const entry = event(s, more)
+    pair(entry)
+    ring.push(entry)
     view.sync()
   }
   return { view, histogram, at, event }
@@ -39,6 +42,23 @@ describe('Histogram', () => {
     expect(histogram.total).toBe(1)
     histogram.sync(view, start + 600_000)
     expect(histogram.total).toBe(0)
+  })
+
+  it('counts the start and the end of a call, which have one row', () => {
+    const { view, histogram, at } = setup()
+    const pairs = new CallPairs()
+    const half = (s: number, type: string, use: string) =>
+      at(s, { hook_event_type: type, payload: { tool_use_id: use } }, (entry) => pairs.add(entry))
+    half(0, 'PreToolUse', 'a')
+    half(1, 'PostToolUse', 'a')
+    half(2, 'PreToolUse', 'b')
+    histogram.restart({}, start)
+    histogram.sync(view, start + 2000)
+    expect([view.length, histogram.total]).toEqual([2, 3])
+    half(3, 'PostToolUseFailure', 'b')
+    histogram.sync(view, start + 3000)
+    histogram.sync(view, start + 3000)
+    expect([view.length, histogram.total, histogram.counts.fail[BARS - 1]]).toEqual([2, 4, 1])
   })
 
   it('counts events that match the filter', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { CallPairs } from '../../lib/stream/callPairs'
 import { Entry } from '../../lib/stream/eventView'
 import { parse } from '../../lib/stream/filter'
 import { RingBuffer } from '../../lib/stream/ringBuffer'
@@ -161,6 +162,73 @@ describe('StreamView', () => {
     expect(seen).toEqual([5])
   })
 
+  describe('calls', () => {
+    const half = (id: number, type: 'Pre' | 'Post', use: string, at = id) =>
+      new Entry(
+        anEvent(id, { hook_event_type: `${type}ToolUse`, payload: { tool_use_id: use }, timestamp: at }),
+      )
+    function calls(capacity = 10) {
+      const { ring, view, shown } = setup(capacity)
+      const pairs = new CallPairs()
+      const live = (...all: Entry[]) => {
+        for (const entry of all) {
+          pairs.add(entry)
+          ring.push(entry)
+          view.sync()
+        }
+      }
+      const history = (...all: Entry[]) => {
+        for (const entry of all.toReversed()) pairs.add(entry)
+        return all
+      }
+      return { view, shown, live, history }
+    }
+
+    it('have one row, that of their start, also after a change of the filter', () => {
+      const { view, shown, live } = calls()
+      live(half(1, 'Pre', 'a'), half(2, 'Pre', 'b'), half(3, 'Post', 'a'))
+      expect(shown()).toEqual([1, 2])
+      expect([view.at(0)?.other?.id, view.rowOf(3), view.rowOf(2), view.rowOf(9)]).toEqual([3, 0, 1, -1])
+      view.pause()
+      live(half(4, 'Post', 'b'))
+      expect([view.fresh, shown()]).toEqual([0, [1, 2]])
+      view.setFilter(parse('type:Post*'))
+      expect(shown()).toEqual([3, 4])
+      view.setFilter(parse('type:*ToolUse'))
+      expect(shown()).toEqual([1, 2])
+    })
+
+    it('have the row of their end if the range starts between, or the start is not held', () => {
+      const { view, shown, live } = calls(2)
+      live(half(1, 'Pre', 'a', 100), half(2, 'Post', 'a', 200))
+      view.setFilter(parse(''), { from: 150 }, 300)
+      expect(shown()).toEqual([2])
+      view.setFilter(parse(''), {}, 300)
+      live(half(3, 'Pre', 'b'), half(4, 'Pre', 'c'))
+      live(half(5, 'Post', 'b'))
+      expect(shown()).toEqual([4, 5])
+    })
+
+    it('have one row in the history and across its border', () => {
+      const { view, shown, live, history } = calls()
+      live(half(10, 'Post', 'a'), half(11, 'Pre', 'b'))
+      view.prepend(history(half(7, 'Pre', 'a'), half(8, 'Pre', 'c'), half(9, 'Post', 'c')), 7, false)
+      expect(shown()).toEqual([8, 10, 11])
+      view.prepend(history(half(5, 'Post', 'd')), 5, false)
+      view.prepend(history(half(4, 'Pre', 'd')), 4, true)
+      expect(shown()).toEqual([5, 8, 10, 11])
+    })
+
+    it('have one row in a part of the past that grows', () => {
+      const { view, shown, history } = calls()
+      view.showRange(history(half(1, 'Pre', 'a'), half(2, 'Pre', 'b'), half(3, 'Post', 'a')))
+      expect(shown()).toEqual([1, 2])
+      const [next] = history(half(4, 'Post', 'b'))
+      view.append([next!])
+      expect([shown(), view.rowOf(4)]).toEqual([[1, 2], 1])
+    })
+  })
+
   it('resets if the hub was replaced', () => {
     const { view, ring, add, shown } = setup()
     add(5)
@@ -193,7 +261,7 @@ describe('StreamView', () => {
     add(1)
     while (view.scanning) view.scan(0, () => false)
     expect(shown().slice(-2)).toEqual([999, 1000])
-    expect([view.length, view.fresh]).toEqual([1000, 1])
+    expect([view.length, view.fresh]).toEqual([999, 1]) // the oldest was overwritten before it was read
     view.setFilter(parse('agent:*'), {}, 0, () => false)
     view.prepend(entries(0), 0, true)
     expect([view.scanning, view.length, shown()[0]]).toEqual([false, 1001, 0])

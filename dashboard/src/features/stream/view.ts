@@ -1,5 +1,5 @@
 import type { Entry } from '../../lib/stream/eventView'
-import { matches, narrows, parse, usesTranscripts, type Filter } from '../../lib/stream/filter'
+import { matches, parse, usesTranscripts, type Filter } from '../../lib/stream/filter'
 import type { RingBuffer } from '../../lib/stream/ringBuffer'
 import { rangeStart, type TimeRange } from './timeRange'
 
@@ -14,13 +14,11 @@ const BETWEEN_CHECKS = 64
 const isWithin = (entry: Entry, from: number, to: number | undefined): boolean =>
   entry.at >= from && (to === undefined || entry.at < to)
 
-const sameRange = (a: TimeRange, b: TimeRange): boolean =>
-  a.since === b.since && a.from === b.from && a.to === b.to
-
 /**
  * The rows of the stream: the matching entries of the ring buffer, live or frozen, preceded
- * by matches from the hub's history. The rows have no gaps. While the view is frozen,
- * rows do not move and new matches are only counted.
+ * by matches from the hub's history. The rows have no gaps. The start and the end of a call are
+ * one row, usually that of the start. While the view is frozen, rows do not move and new matches
+ * are only counted.
  */
 export class StreamView {
   filter: Filter = parse('')
@@ -39,13 +37,13 @@ export class StreamView {
   private head = 0
   /** The next ring buffer position to read. */
   private next = 0
-  /** The range that the scan for the current filter reads, newest first; undefined once it is complete. */
-  private rest: { readonly start: number; at(i: number): Entry | undefined } | undefined
-  /** The position in `rest` to read next. */
-  private restAt = 0
+  /** The ring buffer position that the scan for the current filter reads next, downward; undefined once it is complete. */
+  private restAt: number | undefined
   /** Matches of the scan that are not among the rows yet, newest first. */
   private unshown: Entry[] = []
   private older: Entry[] = []
+  /** The ends of calls that arrived since the last call of newest(). */
+  private ends: Entry[] = []
   private frozen: Entry[] | undefined
   private frozenBase = 0
   private seen = 0
@@ -67,12 +65,10 @@ export class StreamView {
    * first for as long as proceed returns true; scan() reads the others.
    */
   setFilter(filter: Filter, range: TimeRange = {}, now = 0, proceed = () => true): void {
-    const narrower = !this.scanning && sameRange(range, this.range) && narrows(filter, this.filter)
-    if (narrower) this.sync(now) // the rows then include the rows of the new filter
     this.filter = filter
     this.range = range
     this.forgetHistory()
-    this.reset(now, narrower ? this.found : undefined, proceed)
+    this.reset(now, proceed)
     if (!this.frozen) return
     this.detached = false
     this.frozen = undefined
@@ -85,10 +81,9 @@ export class StreamView {
     this.complete = false
   }
 
-  /** Empties the rows and begins a scan, of the prior rows if given. */
-  private reset(now: number, prior?: Entry[], proceed?: () => boolean): void {
-    this.rest = prior ? { start: this.head, at: (i) => prior[i] } : this.ring
-    this.restAt = (prior?.length ?? this.ring.end) - 1
+  /** Empties the rows and begins a scan. */
+  private reset(now: number, proceed?: () => boolean): void {
+    this.restAt = this.ring.end - 1
     this.dropped += this.found.length
     this.found = []
     this.unshown = []
@@ -102,9 +97,28 @@ export class StreamView {
     return !usesTranscripts(this.filter) && matches(this.filter, entry)
   }
 
+  /** What a held entry is: a row, or the end of a call, in the row of its start; undefined if it doesn't match. */
+  private roleOf(entry: Entry, from: number): 'row' | 'end' | undefined {
+    const { to } = this.range
+    const matches = (e: Entry) => isWithin(e, from, to) && this.isMatch(e)
+    const { other } = entry
+    if (!matches(entry)) return undefined
+    if (!other || other.id > entry.id) return 'row'
+    if (this.ring.find(other.id) && matches(other)) return 'end'
+    return !this.detached && this.older.some(({ id }) => id === other.id) ? 'end' : 'row'
+  }
+
+  /** Without the entries for which a row, or an earlier one of them, stands. */
+  private withoutRows(entries: Entry[]): Entry[] {
+    const ids = new Set(entries.map((e) => e.id))
+    return entries.filter(
+      ({ id, other }) => !other || (this.indexOf(other.id) < 0 && (other.id > id || !ids.has(other.id))),
+    )
+  }
+
   /** Whether some of the held entries are still to be read for the filter. */
   get scanning(): boolean {
-    return this.rest !== undefined
+    return this.restAt !== undefined
   }
 
   /**
@@ -112,15 +126,14 @@ export class StreamView {
    * screen is not full without them, or the scan is complete. Returns the number of new rows.
    */
   scan(now = 0, proceed = () => true): number {
-    const { rest, range } = this
-    if (!rest) return 0
-    const from = rangeStart(range, now)
-    for (let n = 1; this.restAt >= rest.start; n++) {
-      const entry = rest.at(this.restAt--)
-      if (entry && isWithin(entry, from, range.to) && this.isMatch(entry)) this.unshown.push(entry)
+    if (this.restAt === undefined) return 0
+    const from = rangeStart(this.range, now)
+    for (let n = 1; this.restAt >= this.ring.start; n++) {
+      const entry = this.ring.at(this.restAt--)
+      if (entry && this.roleOf(entry, from) === 'row') this.unshown.push(entry)
       if (n % BETWEEN_CHECKS === 0 && !proceed()) break
     }
-    if (this.restAt < rest.start) this.rest = undefined
+    if (this.restAt < this.ring.start) this.restAt = undefined
     else if (this.found.length - this.head >= SCREEN) return 0
     return this.showScanned(from)
   }
@@ -147,10 +160,10 @@ export class StreamView {
     }
     const from = rangeStart(this.range, now)
     const { found } = this
-    const { to } = this.range
     const had = found.length
     this.ring.each(this.next, (entry) => {
-      if (isWithin(entry, from, to) && this.isMatch(entry)) found.push(entry)
+      const role = this.roleOf(entry, from)
+      if (role) (role === 'row' ? found : this.ends).push(entry)
     })
     this.arrived += found.length - had
     this.next = this.ring.end
@@ -195,7 +208,7 @@ export class StreamView {
   prepend(entries: Entry[], reached: number, complete: boolean): void {
     this.scan() // otherwise there would be a gap
     const first = this.at(0)?.id ?? Infinity
-    this.older = [...entries.filter((e) => e.id < first), ...this.older]
+    this.older = [...this.withoutRows(entries.filter((e) => e.id < first)), ...this.older]
     this.reached = reached
     this.complete = complete
   }
@@ -208,7 +221,8 @@ export class StreamView {
   /** Shows a part of the past and freezes the view. */
   showRange(entries: Entry[]): void {
     this.forgetHistory()
-    this.frozen = entries
+    this.frozen = []
+    this.frozen = this.withoutRows(entries)
     this.frozenBase = 0
     this.seen = this.arrived
     this.detached = true
@@ -218,7 +232,7 @@ export class StreamView {
   /** Adds history matches after the last row of a detached view. */
   append(entries: Entry[]): void {
     const last = this.at(this.length - 1)?.id ?? 0
-    this.frozen = [...(this.frozen ?? []), ...entries.filter((e) => e.id > last)]
+    this.frozen = [...(this.frozen ?? []), ...this.withoutRows(entries.filter((e) => e.id > last))]
   }
 
   /** Reattaches the view to the live entries, once there is no gap between them. */
@@ -251,9 +265,16 @@ export class StreamView {
 
   /**
    * Calls fn for matching entries, newest first, down to the cursor, until fn returns
-   * false. With cursor 0 the history rows are included.
+   * false. With cursor 0 the history rows are included. The ends of calls are entries, too.
    */
-  newest(down: number, fn: (entry: Entry) => boolean): void {
+  newest(down: number, each: (entry: Entry) => boolean): void {
+    const fn = (entry: Entry) => {
+      const { other } = entry
+      if (down === 0 && other && other.id > entry.id && this.isMatch(other)) each(other)
+      return each(entry)
+    }
+    if (down > 0) this.ends.forEach(each)
+    this.ends = []
     for (
       let i = this.found.length - 1;
       i >= (down > 0 ? Math.max(this.head, down - this.dropped) : this.head);
@@ -267,6 +288,13 @@ export class StreamView {
       const entry = this.older[i]
       if (entry && !fn(entry)) return
     }
+  }
+
+  /** The row that stands for an event, or -1. */
+  rowOf(id: number): number {
+    const at = this.indexOf(id)
+    for (let i = this.length - 1; at < 0 && i >= 0; i--) if (this.at(i)?.other?.id === id) return i
+    return at
   }
 
   /** The row index of an id, or -1. */

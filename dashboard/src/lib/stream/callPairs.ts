@@ -5,17 +5,18 @@ const KEPT = 5000
 
 /** A key that the Pre and Post events of a call share; undefined without a tool use id. */
 function callOf({ event }: Entry): string | undefined {
-  const id = event.payload.tool_use_id
+  const id = event.tool_use_id ?? event.payload.tool_use_id
   return typeof id === 'string' && id ? `${event.source_app}\n${event.session_id}\n${id}` : undefined
 }
 
+const isStart = ({ event }: Entry): boolean => event.hook_event_type === 'PreToolUse'
+
 /**
- * Measures tool calls: from PreToolUse to its result, without the time spent waiting for
- * a person.
+ * Joins the start and the end of tool calls, and measures the calls without the time spent waiting
+ * for a person.
  */
 export class CallPairs {
-  private readonly startedAt = new Map<string, number>() // call → time of its Pre event
-  private readonly unmatchedEnds = new Map<string, Entry>() // call → its Post event, if that arrived first
+  private readonly halves = new Map<string, Entry>() // call → its Pre or Post event, without the other
   private readonly questions = new Map<string, Entry[]>() // call → its questions
 
   /** Adds an event, in any order: history arrives backwards. */
@@ -27,24 +28,13 @@ export class CallPairs {
     if (!call) return
     if (asks) keep(this.questions, call, [...(this.questions.get(call) ?? []), entry])
     if (!type.endsWith('ToolUse') && type !== 'PostToolUseFailure') return
-    if (type === 'PreToolUse') this.begin(call, entry)
-    else this.end(call, entry)
-  }
-
-  private begin(call: string, entry: Entry): void {
-    const post = this.unmatchedEnds.get(call)
-    if (post) {
-      post.durationMs = this.callDuration(call, entry.at, post)
-      this.unmatchedEnds.delete(call)
-    } else keep(this.startedAt, call, entry.at)
-  }
-
-  private end(call: string, entry: Entry): void {
-    const at = this.startedAt.get(call)
-    if (at !== undefined) {
-      entry.durationMs = this.callDuration(call, at, entry)
-      this.startedAt.delete(call)
-    } else keep(this.unmatchedEnds, call, entry)
+    const other = this.halves.get(call)
+    if (!other || isStart(other) === isStart(entry)) return keep(this.halves, call, entry)
+    this.halves.delete(call)
+    entry.other = other
+    other.other = entry
+    const [start, end] = isStart(entry) ? [entry, other] : [other, entry]
+    end.durationMs = this.callDuration(call, start.at, end)
   }
 
   /** The duration without human waits; undefined if the time of an answer is unknown. */

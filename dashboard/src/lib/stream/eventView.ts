@@ -106,6 +106,8 @@ export class Entry {
   readonly at: number
   /** Duration of the tool call that this event ends, ms; undefined if unknown. */
   durationMs: number | undefined
+  /** The event that ends the tool call that this one starts, or the reverse, once the page has both. */
+  other: Entry | undefined
   private searched: string | undefined
 
   constructor(public event: Event) {

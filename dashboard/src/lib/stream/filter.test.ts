@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Entry } from './eventView'
-import { matches, narrows, parse, addTerm } from './filter'
+import { matches, parse, addTerm } from './filter'
 import { aRequest, anEvent } from '../../testing/factories'
 import type { Event } from '../api/types'
 
@@ -70,22 +70,6 @@ describe('Filter', () => {
   it('treats regular expression syntax as text', () => {
     expect(fits('agent:a.b*', anEvent(3, { source_app: 'a.b(c)' }))).toBe(true)
     expect(fits('agent:a.b*', anEvent(3, { source_app: 'axbc' }))).toBe(false)
-  })
-})
-
-describe('narrows', () => {
-  it.each([
-    ['tes', 'test', true],
-    ['test', 'tes', false],
-    ['-test', '-tes', true],
-    ['-tes', '-test', false],
-    ['', 'x', true],
-    ['x', 'y agent:a x', true],
-    ['agent:a', 'agent:ab', false],
-    ['/a/', '/ab/', false],
-    ['status:pending', 'status:pending x', false],
-  ])('%s → %s: %s', (prior, next, expected) => {
-    expect(narrows(parse(next), parse(prior))).toBe(expected)
   })
 })
 

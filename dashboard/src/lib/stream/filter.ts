@@ -114,23 +114,6 @@ export function matches(filter: Filter, row: Filterable): boolean {
   return true
 }
 
-/** The keys of values that change after an event was received. */
-const changing = new Set(['risk', 'decided', 'status', 'outcome', 'delivery'])
-
-/** Whether every row that matches the filter is known to match the prior one too. */
-export function narrows(filter: Filter, prior: Filter): boolean {
-  return prior.terms.every((was) => {
-    if (was.key !== undefined && changing.has(was.key)) return false
-    return filter.terms.some((term) => {
-      if (term.key !== was.key || term.not !== was.not || term.regex !== was.regex) return false
-      if (term.value === was.value) return true
-      if (term.key !== undefined || term.regex) return false
-      const [longer, shorter] = was.not ? [was, term] : [term, was]
-      return fold(longer.value).includes(fold(shorter.value))
-    })
-  })
-}
-
 const REMEMBERED = 1000
 
 /** The match function of a term. Field values repeat, so their results are cached. */

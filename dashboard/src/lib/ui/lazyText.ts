@@ -43,6 +43,8 @@ export const lazyUiText = {
     rated: ({ decided, outcome }: RiskyCall) => `${deciders[decided]} · ${outcomes[outcome]}`,
     newRule: 'Make a rule',
     newRuleTitle: 'Make a rule about such calls (p)',
+    ofCall: 'Events of this call',
+    parts: { start: 'Start', end: 'End', other: 'Also', request: 'Request' },
     show: 'Show',
     tabs: { payload: 'Payload', raw: 'Raw', transcript: 'Transcript' } as Record<string, string>,
     loadingSize: (kib: number) => `Loading ${kib} KiB…`,
