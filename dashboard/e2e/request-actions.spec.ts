@@ -69,9 +69,19 @@ test.describe('Request actions', () => {
     expect(await accessibilityViolations(page)).toEqual([])
 
     // Another call joins: it is shown, and a key that was meant for the others decides nothing.
+    await page.evaluate(() => {
+      const shown = new MutationObserver(() => {
+        if (document.querySelectorAll('[data-testid=group] input').length < 5) return
+        shown.disconnect()
+        const key = { key: 'A', shiftKey: true, bubbles: true, cancelable: true }
+        document.body.dispatchEvent(new KeyboardEvent('keydown', key))
+        document.body.dataset.pressed = 'A'
+      })
+      shown.observe(document.body, { childList: true, subtree: true })
+    })
     const fifth = await agent.ask(hub, bash('go test ./internal/e'), { session_id: 'e' })
     await expect(group.getByRole('checkbox')).toHaveCount(5)
-    await page.keyboard.press('Shift+A')
+    await expect(page.locator('body')).toHaveAttribute('data-pressed', 'A')
     expect((await statusOf(hub, one)).status).toBe('pending')
     expect((await statusOf(hub, one)).held).toBeUndefined()
 
@@ -226,6 +236,27 @@ test.describe('Request actions', () => {
     const { requests } = (await sent).postDataJSON() as { requests: { id: number }[] }
     const expected = [...first, unusual, ...second].filter((id) => id !== first[8])
     expect(requests.map((r) => r.id).sort((a, b) => a - b)).toEqual(expected)
+  })
+
+  test('show a call of several screens in bulk, one screen per press', async ({ page, hub, agent }) => {
+    const lines = Array.from({ length: 40 }, (_, i) => `echo line ${i}`).join('\n')
+    const long = await agent.ask(hub, bash(lines), { timeout: 3600 })
+    await agent.ask(hub, bash('ls'), { timeout: 3600 })
+    await page.clock.install()
+    await page.setViewportSize({ width: 1360, height: 420 })
+    await openAt(page, hub, `/inbox/${long.id}`)
+    await expect(detail(page, long.id)).toBeVisible()
+    await skipGrace(page)
+    await page.keyboard.press('Shift+A')
+    const button = page.getByRole('dialog').getByRole('button', { name: /^(Show|Approve)/ })
+    await skipGrace(page)
+    let presses = 0
+    for (; presses < 15 && /Show/.test((await button.textContent()) ?? ''); presses++) {
+      await button.click()
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))))
+    }
+    await expect(button).toContainText('Approve 2 requests')
+    expect(presses).toBeGreaterThan(2)
   })
 
   test('refuse to select a risky request and explain why', async ({ page, hub, agent }) => {

@@ -74,15 +74,18 @@ export class BulkReview {
       }
     }
 
-  /** Scrolls the frame to the first text that was not on screen, or one screen on if that starts here. */
+  /** Scrolls the frame to the first text that was not on screen, or one screen on if it is here. */
   showNext(frame: HTMLElement): void {
     const id = this.unseen[0]?.id
     if (id === undefined) return
     const edge = [...this.edges].find(([, e]) => !e.seen && e.ids.includes(id))
     const text = edge?.[0].parentElement ?? frame.querySelector(`[data-id="${id}"]`)
     if (!text) return
-    const top = text.getBoundingClientRect().top - frame.getBoundingClientRect().top
-    frame.scrollBy({ top: Math.abs(top) > 8 ? top - 8 : frame.clientHeight * 0.9 })
+    const box = text.getBoundingClientRect()
+    const start = frame.getBoundingClientRect().top
+    // Frames scroll by whole pixels.
+    const isElsewhere = box.top > start + 16 || box.bottom < start
+    frame.scrollBy({ top: isElsewhere ? box.top - start - 8 : frame.clientHeight * 0.9 })
   }
 
   /** Approves what is chosen, unless some of it was not on screen. */
