@@ -74,7 +74,6 @@ export class ShortcutDispatcher {
   private focusedAt = -Infinity
   private guardedPress = false
   private activeHold: { key: string | undefined; stop(): void } | undefined
-  private graceListeners: Set<() => void> = new Set()
 
   /** Scrolls to the request. Returns false if it was visible already. */
   reveal: () => boolean = () => false
@@ -125,7 +124,6 @@ export class ShortcutDispatcher {
       if (started === this.graces) this.graceUntil = this.world.now() + GRACE
     })
     this.cancelHold()
-    for (const fn of this.graceListeners) fn()
   }
 
   /** The answers of the selected request have just appeared: a grace period starts only now. */
@@ -139,7 +137,6 @@ export class ShortcutDispatcher {
     this.automatic = false
     this.graceUntil = -Infinity
     this.cancelHold()
-    for (const fn of this.graceListeners) fn()
   }
 
   /** Returns the active bindings, starting with the topmost scope. */
@@ -149,12 +146,6 @@ export class ShortcutDispatcher {
       .slice(Math.max(0, modal))
       .reverse()
       .flatMap((scope) => scope.bindings())
-  }
-
-  /** Calls fn whenever the grace period starts, restarts or ends. */
-  onGrace(fn: () => void): () => void {
-    this.graceListeners.add(fn)
-    return () => this.graceListeners.delete(fn)
   }
 
   /** Time left in the grace period, ms. */
