@@ -76,6 +76,7 @@ func TestConfirm_FirstCallDescribesEffect(t *testing.T) {
 	require.False(t, expires.Before(before.Add(schema.DefaultTimeout)), "%v", expires)
 	require.False(t, expires.After(time.Now().Add(schema.DefaultTimeout)), "%v", expires)
 	require.Contains(t, got["guidance"], "Nothing was run yet.")
+	require.Equal(t, "confirmation_requested", r.Confirmation().Status)
 	require.Empty(t, do.calls())
 }
 

@@ -177,6 +177,27 @@ func TestRestart_KeepsPendingQuestion(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestRestart_KeepsAnswer: a page that loads after a restart of the hub gets the outcome and the delivery of a request.
+func TestRestart_KeepsAnswer(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	got := listenOnce(t, ln)
+	dashboard := openTab(t, hub.StreamURL()+"?v=2")
+	asked := dashboard.askVersion1(hub, ln.Addr())
+	postAnswer(t, hub, asked.ID, `{"response":"Ada"}`)
+	<-got
+	dashboard.awaitDelivery(schema.Delivered)
+	before := getEvent(t, hub, asked.ID).HumanInTheLoopStatus
+	hub.Restart()
+	after := getEvent(t, hub, asked.ID).HumanInTheLoopStatus
+	require.Equal(t, before, after)
+	require.Equal(t, schema.Responded, after.Status)
+	require.Equal(t, "Ada", *after.Response.Response)
+	require.Equal(t, schema.Delivered, after.Delivery.State)
+}
+
 // TestVersion1Agent_ReceivesAnswer does the same as the Python code of the guide: it opens a
 // listener, posts a question, waits for one message and closes.
 func TestVersion1Agent_ReceivesAnswer(t *testing.T) {

@@ -175,7 +175,9 @@ func TestStatus_OfEveryEnd(t *testing.T) {
 	require.True(t, *st.Response.Permission)
 	require.Equal(t, st.RespondedAt, st.Response.RespondedAt)
 	require.Equal(t, true, c.wait("answered")["permission"])
-	require.Equal(t, false, c.wait("expired")["permission"], "a timeout is no approval")
+	expired := c.wait("expired")
+	require.Equal(t, false, expired["permission"], "a timeout is no approval")
+	require.Equal(t, "__timeout__", expired["outcome"])
 }
 
 func getEvent(t *testing.T, hub *hubtest.Hub, id schema.EventID) (e schema.Event) {

@@ -348,6 +348,25 @@ func TestDeadline_IsTimeoutNotDenial(t *testing.T) {
 	require.Nil(t, st.Response.Response)
 }
 
+// TestDeadline_DefaultIsFiveMinutes: without a timeout, a permission is not approved after five minutes, and its agent
+// reads that no one answered.
+func TestDeadline_DefaultIsFiveMinutes(t *testing.T) {
+	t.Parallel()
+	clock := newFakeClock()
+	h := newTestHub(t, clock.configure)
+	id, _ := h.ask(`{"question":"Delete?","type":"permission"}`)
+	clock.advance(5*time.Minute - time.Millisecond)
+	h.runDue()
+	require.Equal(t, schema.Pending, h.status(id).Status)
+	clock.advance(time.Millisecond)
+	h.runDue()
+	require.Equal(t, schema.TimedOut, h.status(id).Status)
+	a := h.pullAnswer(id)
+	require.False(t, *a.Permission)
+	require.Equal(t, schema.Timeout, a.Outcome)
+	require.Contains(t, a.Guidance, "No one answered in time.")
+}
+
 func TestDeadline_ExpiresAfterDowntime(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)
