@@ -156,7 +156,7 @@ circles: ## print the packages whose files refer to one another in circles
 
 .PHONY: fmt
 fmt: $(installed) ## run gofmt and prettier
-	gofmt -w agentclient dashboard/*.go internal schema scripts server
+	gofmt -w agentclient dashboard/*.go schema scripts server
 	$(npm) run format
 
 .PHONY: clean

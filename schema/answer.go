@@ -180,7 +180,7 @@ type Finding struct {
 	Excerpt string `json:"excerpt,omitempty"`
 }
 
-// CallView is what the hub reads in a tool call: what it runs, and what it touches. It quotes the agent.
+// CallView is the hub's reading of a tool call: its programs and its files. It quotes the agent.
 //
 // Each entry has a place: at is a JSON pointer into the arguments; absent: the whole call, or a long pointer. From and To are offsets in
 // the decoded text there, in UTF-16 code units, as JavaScript counts them; without To the place is the whole value.

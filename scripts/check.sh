@@ -26,7 +26,7 @@ check() { # name, command…
 
 formatted() {
   local files
-  files=$(gofmt -l agentclient dashboard/*.go internal schema scripts server) || return 1
+  files=$(gofmt -l agentclient dashboard/*.go schema scripts server) || return 1
   [ -z "$files" ] || { printf 'gofmt would change:\n%s\n' "$files"; return 1; }
 }
 

@@ -21,7 +21,7 @@ var markdownLink = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 var documentPath = regexp.MustCompile(`(?:server/docs|\.github)/[\w./-]+\.md\b(?:#([\w-]+))?`)
 
 // A code span that names a path of this repository.
-var pathSpan = regexp.MustCompile("`((?:schema|agentclient|internal|server|dashboard|scripts|\\.github)/[\\w./-]+)`")
+var pathSpan = regexp.MustCompile("`((?:schema|agentclient|server|dashboard|scripts|\\.github)/[\\w./-]+)`")
 
 // documents lists the Markdown files that people write, relative to the root.
 func documents(t *testing.T) []string {

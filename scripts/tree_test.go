@@ -26,7 +26,7 @@ const (
 func TestTree_TopLevel(t *testing.T) {
 	t.Parallel()
 	allowed := []string{
-		"README.md", "LICENSE", "Makefile", "go.mod", "go.sum", "internal", "schema", "agentclient", "server", "dashboard", "scripts",
+		"README.md", "LICENSE", "Makefile", "go.mod", "go.sum", "schema", "agentclient", "server", "dashboard", "scripts",
 		".ci", ".claude-plugin", ".git", ".gitignore", ".gitattributes", ".golangci.yml", ".editorconfig", ".github",
 	}
 	entries, err := os.ReadDir(root)

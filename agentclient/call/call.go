@@ -2,7 +2,7 @@
 // hosts it touches, and what of it can't be read.
 //
 // Everything that judges or shows a call takes the value that Read returns, so that all of it agrees.
-// What can't be read is in Call.Unread and never counts as harmless. The package does no I/O.
+// A part that can't be read is in Call.Unread and never counts as harmless. The package does no I/O.
 package call
 
 import "encoding/json"
@@ -23,7 +23,7 @@ type Call struct {
 	Hosts     []Host    // every host that the call contacts
 	Scripts   []Script  // code in a language that is not read, such as Python's
 	Texts     []Span    // text that no program runs: bodies of here-documents, arguments that are data
-	Unread    []Unread  // what could not be read; empty: all of it was
+	Unread    []Unread  // the parts that could not be read
 	Arguments json.RawMessage
 
 	arguments   *Value // parsed
@@ -139,7 +139,7 @@ type File struct {
 	Span Span
 }
 
-// FileOp is what a call does with a file.
+// FileOp is the effect of a call on a file.
 type FileOp string
 
 // Operations. List also stands for a search of names.

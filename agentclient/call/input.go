@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a command reads from its standard input, and runs.
+// The code that a command reads from its standard input.
 
 // xargsValues are the options of xargs that take the next word.
 const xargsValues = " -a -d -E -I -J -L -n -P -R -S -s --arg-file --delimiter --max-args --max-chars --max-procs --process-slot-var "
@@ -71,7 +71,7 @@ func (l *line) inputWords(cmd *Command) (words []Word) {
 	return words
 }
 
-// input reads what a shell reads from its standard input.
+// input reads the standard input of a shell.
 func (l *line) input(cmd *Command) {
 	outer := l.stdin
 	l.stdin = input{} // of the commands in it
@@ -112,7 +112,7 @@ func (l *line) pipedFromAll(pipe input, shell *Command) {
 // quiet are builtins without output.
 const quiet = " cd true false : test [ export unset read local declare readonly typeset shift return exit trap set "
 
-// pipedFrom reads what a command writes into a pipe that a shell runs.
+// pipedFrom reads the output of a command whose pipe a shell runs.
 func (l *line) pipedFrom(writer, shell *Command) {
 	if len(writer.Words) == 0 || has(quiet, writer.name()) {
 		return
@@ -124,7 +124,7 @@ func (l *line) pipedFrom(writer, shell *Command) {
 	l.unread(shell.Span, "a shell runs the output of another command")
 }
 
-// output returns what a command writes to its output, if that is known.
+// output returns the output of a command, if it is known.
 func output(writer *Command) (text Word, known bool) {
 	if len(writer.Words) == 0 {
 		return text, false

@@ -38,7 +38,7 @@ type reader struct {
 }
 
 const (
-	// maxReadings limits the readings of what is there more than once.
+	// maxReadings limits the readings of members that are there more than once.
 	maxReadings = 8
 	// maxCalls limits the calls in a call: with two names for each, they double at every level.
 	maxCalls = 1024
@@ -185,7 +185,7 @@ func (r reader) object(n *Value, at string) {
 	r.commands(n, at)
 }
 
-// setContext reads the members that change the meaning of others, and adds what is ambiguous.
+// setContext reads the members that change the meaning of others, and adds the ambiguous ones.
 func (r *reader) setContext(n *Value, at string) {
 	c, count := r.call, map[string]int{}
 	r.dirs, r.isURL = nil, false

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // fileOperands are the programs whose operands are files, by what they do with them. Of the programs

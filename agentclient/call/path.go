@@ -52,7 +52,7 @@ var addressPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?i)https?://(?:\\[redacted:[a-z_]+\\]|[^\\s\"'<>()\\[\\]{}`])+")
 })
 
-// placeholder is what the hub puts in place of a secret, also in an address.
+// placeholder replaces a secret at the hub, also in an address.
 var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[redacted:[a-z_]+\]`) })
 
 // addAddressesIn adds the hosts of all web addresses in a text.

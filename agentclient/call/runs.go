@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // How programs run the code in their words. Everything else that programs.RunsCode knows runs code in

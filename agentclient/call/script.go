@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // Code of programs that is not read, and what of it runs no other program.

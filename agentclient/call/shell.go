@@ -54,7 +54,7 @@ type line struct {
 	quotesCode, namesIndex, evaluates bool
 }
 
-// input is what the standard input of a command contains.
+// input is the content of the standard input of a command.
 type input struct {
 	kind     inputKind
 	script   Word // of a here-document; of a file its name
@@ -200,7 +200,7 @@ func (l *line) spanOf(n syntax.Node) Span {
 	return l.span(int(n.Pos().Offset()), int(n.End().Offset())) //nolint:gosec // at most maxLine
 }
 
-// nested is the reading of what runs inside of the line.
+// nested is the reading of the commands that run inside of the line.
 func (l *line) nested(stmts []*syntax.Stmt) {
 	inner := *l
 	inner.depth, inner.inWord = inner.depth+1, true

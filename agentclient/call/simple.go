@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // Characters that separate, pipe, redirect, group or substitute in sh, bash, zsh, fish or PowerShell, and the

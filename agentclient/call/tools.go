@@ -208,7 +208,7 @@ func (t tool) kindOf(name string) string {
 	return kind
 }
 
-// modes is what a tool does with its file by the value of an argument such as command or mode.
+// modes is the effect of a tool on its file by the value of an argument such as command or mode.
 var modes = map[string]FileOp{
 	"view": ReadFile, "read": ReadFile, "line": ReadFile, "search": ReadFile, "image": ReadFile, "directory": ListFile,
 	"delete": DeleteFile, "remove": DeleteFile,

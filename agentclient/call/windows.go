@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // windowsReader splits a line of PowerShell or cmd.exe into statements and words. It knows their
@@ -178,7 +178,7 @@ func (r *windowsReader) quoted(quote byte) {
 	r.unread(r.span(r.from, len(text)), "a quote has no end")
 }
 
-// variable reads what follows $ or %. A subexpression $(…) is read as a statement of its own.
+// variable reads the name after $ or %. A subexpression $(…) is read as a statement of its own.
 func (r *windowsReader) variable() {
 	r.word.Dynamic, r.word.Splits = true, true
 	r.add(Expansion)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // writtenFile is a file that a call writes, and may run: its text is a script then. Files are compared
@@ -31,7 +31,7 @@ var impliedFiles = map[string]string{
 	"git": "pre-commit commit-msg prepare-commit-msg post-commit pre-push post-checkout post-merge pre-rebase post-rewrite config .gitconfig",
 }
 
-// writes keeps what a command writes into files.
+// writes keeps the text that a command writes into files.
 func (l *line) writes(name string, cmd *Command) {
 	for i := range cmd.Redirects {
 		r := &cmd.Redirects[i]
@@ -99,7 +99,7 @@ func (l *line) write(to, text Word, known bool) {
 	}
 }
 
-// written returns what is known about a file, or nil if it is no file that can run.
+// written returns the known content of a file, or nil if it is no file that can run.
 func (l *line) written(to Word) *writtenFile {
 	name := path.Base(to.Text)
 	if to.Text == "" || strings.HasPrefix(to.Text, "/dev/") || len(l.c.written) >= maxCommands {
@@ -130,7 +130,7 @@ func (l *line) inputText() (text Word, known bool) {
 	return text, false
 }
 
-// runsFiles reads what the call wrote into the files that a command runs. A program runs its own file.
+// runsFiles reads the text that the call wrote into the files that a command runs. A program runs its own file.
 func (l *line) runsFiles(name string, cmd *Command) {
 	program := cmd.Words[0]
 	if f := l.c.written[path.Base(program.Text)]; strings.Contains(program.Text, "/") || f != nil && (f.inPath || l.assigned["PATH"]) {

@@ -33,7 +33,7 @@ type Machine struct {
 	Cache bool
 }
 
-// Report returns what the settings of the account's agents do now. It starts no program and takes about a millisecond.
+// Report returns the present effect of the settings of the account's agents. It starts no program and takes about a millisecond.
 func (m Machine) Report() (r control.MachineReport, err error) {
 	r.Account = account.Name()
 	if r.Host, err = os.Hostname(); err != nil {

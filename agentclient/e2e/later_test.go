@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A policy asks without making the agent wait: the model does other work, is told that a person approved, and runs the
+// A policy asks without making the agent wait: the model does other work, gets a message that a person approved, and runs the
 // call. It runs once: the same call is a new request the next time.
 func TestLater_ModelContinuesAndRunsTheCallOnce(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 )
 
-// inspection is what the settings of an account contain. Hooks keep the newest one in a file, because reading the
+// inspection is the content of the settings of an account. Hooks keep the newest one in a file, because reading the
 // settings of several agents takes longer than the rest of the hook.
 type inspection struct {
 	Key      string              `json:"key"` // hash of all files that the inspection depends on

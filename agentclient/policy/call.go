@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/matcher"
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/matcher"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // callArguments gives rules access to the arguments of one call. The arguments are parsed

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/matcher"
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/matcher"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 const onWindows = runtime.GOOS == "windows"

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/agentclient/internal/plaintext"
-	"github.com/hookback/hookback/internal/matcher"
 )
 
 // Limits of a policy file.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 )
 
 // Func is a policy in Go: true asks a person, false is no opinion.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/call/matcher"
+	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/agentclient/policy"
-	"github.com/hookback/hookback/internal/matcher"
-	"github.com/hookback/hookback/internal/programs"
 )
 
 // optionCalls returns the harmless commands and, for each, a call that looks like it and does

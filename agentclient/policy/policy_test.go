@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/agentclient/policy"
-	"github.com/hookback/hookback/internal/matcher"
 )
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 )
 
 // later is the word for a rule that asks without blocking the agent.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 )
 
 // operators are the tests that a condition can have.

@@ -294,7 +294,7 @@ func checkCall(s *sign.Statement, call *Call) error {
 	}
 }
 
-// checkQuestion checks what people saw: the app, the question and the commit.
+// checkQuestion checks the facts that people saw: the app, the question and the commit.
 func (r *Result) checkQuestion(need *Requirements) error {
 	switch {
 	case need.App != "" && r.Decision.App != need.App:

@@ -33,7 +33,7 @@ type Books struct {
 	started  map[float64][]*session // by the start of their totals
 }
 
-// session is what the files state about one session.
+// session has the statements of the files about one session.
 type session struct {
 	id       string
 	requests map[string]history.ImportedUsage // a message spans several lines, and the last one has its usage

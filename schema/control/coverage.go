@@ -41,7 +41,7 @@ const (
 	CoverageOff       CoverageState = "off"        // there are no entries for tool calls, or a setting disables them
 )
 
-// Installation is what the settings of an agent do now, as its machine reports it.
+// Installation is the present effect of an agent's settings, as its machine reports it.
 type Installation struct {
 	Agent    string `json:"agent"`             // such as claude-code
 	Version  string `json:"version,omitempty"` // of the agent's program; absent: unknown

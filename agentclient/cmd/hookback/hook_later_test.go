@@ -35,7 +35,7 @@ func newLaterClient(t *testing.T) *laterClient {
 	return d
 }
 
-// call returns what the hook prints before a shell command of a session.
+// call returns the output of the hook before a shell command of a session.
 func (d *laterClient) call(session, command string) string {
 	d.t.Helper()
 	return d.callIn(d.project(), session, command)
@@ -47,7 +47,7 @@ func (d *laterClient) callIn(cwd, session, command string) string {
 		session, cwd, command))
 }
 
-// hook returns what the hook of an event prints.
+// hook returns the output of the hook of an event.
 func (d *laterClient) hook(event, stdin string) string {
 	d.t.Helper()
 	entry := d.installedEntry("claude-code", event)

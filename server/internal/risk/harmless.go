@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
 )
 

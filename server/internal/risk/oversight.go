@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
 	"github.com/hookback/hookback/server/internal/risk/paths"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/matcher"
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/matcher"
+	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/schema"
 )
 

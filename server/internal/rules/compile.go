@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/schema"
 )
 

@@ -20,7 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/schema"
 )
 

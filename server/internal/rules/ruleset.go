@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/schema"
 )
 

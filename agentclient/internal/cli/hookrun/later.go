@@ -12,8 +12,8 @@ import (
 )
 
 // A policy can leave a call to a person without blocking its agent ("then": "later"). The call is denied with the
-// number of the request, and the agent does other work. An approval is a grant for exactly this call: the hub tells
-// the agent, and the hook of the next such call gets the grant. Nothing else runs the call, so without an answer, in
+// number of the request, and the agent does other work. An approval is a grant for exactly this call: the hub sends the
+// agent a message, and the hook of the next such call gets the grant. Nothing else runs the call, so without an answer, in
 // another session, with other arguments or a second time it does not run.
 
 // laterWait is how long a person can approve such a call. The end of its session ends the request earlier.
@@ -50,7 +50,7 @@ func (h *hookRun) askLater(c *hook.Call, hd hookDecision) hook.Verdict {
 		answer.Reason = fmt.Sprintf("Request %d was approved, but the approval does not count for this call: hook.log has the reason. It was not run.",
 			directive.Grant.Question)
 	case directive != nil && directive.Asked != 0:
-		answer.Reason = askedLater(directive.Asked) + " No one has answered yet. Continue with other work. You will be told."
+		answer.Reason = askedLater(directive.Asked) + " No one has answered yet. Continue with other work. A message will follow."
 	default:
 		id, err := h.postLater(c, hd)
 		if err != nil {
@@ -58,7 +58,7 @@ func (h *hookRun) askLater(c *hook.Call, hd hookDecision) hook.Verdict {
 			answer = h.fallbackVerdict(c, hd, noHub, "No one could be asked: "+err.Error()+".")
 			break
 		}
-		answer.Reason = askedLater(id) + " Continue with other work. You will be told when it is approved; then run exactly the same call again."
+		answer.Reason = askedLater(id) + " Continue with other work. A message will follow when it is approved; then run exactly the same call again."
 	}
 	answer.Messages = v.Messages
 	return answer

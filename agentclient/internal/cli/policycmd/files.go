@@ -60,7 +60,7 @@ that its program runs, and option one of its options: -rf, -fr, -f -r, --recursi
 count. In an allow rule, runs is the start of the command, and option is not possible.
 
 later denies the call for now. A yes within 24 hours lets exactly this call of this session
-run once, within an hour, and the agent is told. It needs an agent that takes messages:
+run once, within an hour, and the agent gets a message. It needs an agent that takes messages:
 Claude Code, Codex and Gemini CLI. Others, and an agent's own prompt, ask and wait.
 
 A rule about a command or a file asks if a part of the call can't be read: $X as a program,

@@ -295,7 +295,7 @@ func printReceipt(w io.Writer, r *receipt.Result) {
 	}
 }
 
-// printQuestion prints what was asked, and who asked it.
+// printQuestion prints the question and the asker.
 func printQuestion(w io.Writer, r *receipt.Result) {
 	commit := cmp.Or(r.Commit, "none")
 	if r.Question == "" {

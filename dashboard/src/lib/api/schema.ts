@@ -339,7 +339,7 @@ export interface CallUnread {
 }
 
 /**
- * CallView is what the hub reads in a tool call: what it runs, and what it touches. It quotes the agent.
+ * CallView is the hub's reading of a tool call: its programs and its files. It quotes the agent.
  *
  * Each entry has a place: at is a JSON pointer into the arguments; absent: the whole call, or a long
  * pointer. From and To are offsets in the decoded text there, in UTF-16 code units, as JavaScript counts
@@ -1301,7 +1301,7 @@ export interface ImportedUsage {
   costUsd?: number
 }
 
-/** Installation is what the settings of an agent do now, as its machine reports it. */
+/** Installation is the present effect of an agent's settings, as its machine reports it. */
 export interface Installation {
   /** such as claude-code */
   agent: string

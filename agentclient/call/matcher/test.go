@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/internal/programs"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // Verdict is the result of a test or a rule for one call.

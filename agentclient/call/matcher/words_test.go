@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/internal/matcher"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 )
 
 func TestOptions_Cover(t *testing.T) {
