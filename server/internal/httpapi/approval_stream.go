@@ -61,7 +61,7 @@ func (s *Server) streamApprovals(r *request) error {
 		ctx, stop := cn.WatchDisconnect(ctx, func(context.Context) error { return io.EOF })
 		defer stop()
 		a.out = out
-		if err := a.run(ctx); err != nil && ctx.Err() == nil {
+		if err := a.run(ctx); ctx.Err() == nil {
 			s.Log.Warn("stream of approvals ended", "err", err)
 		}
 	})
@@ -145,7 +145,7 @@ func (a *approvalStream) start(ctx context.Context) error {
 	return nil
 }
 
-// append appends what a frame of the log means for approvals.
+// append appends the event of a frame of the log, if it is about an approval.
 func (a *approvalStream) append(ctx context.Context, frame *feed.Frame) error {
 	id := schema.EventID(frame.ID)
 	switch {

@@ -114,7 +114,7 @@ func TestMail_GoesToEachPersonsAddress(t *testing.T) {
 	require.Contains(t, msg.text, "https://hub.example.com/r/")
 }
 
-// TestMail_SaysWhoMustAgreeAndWhy: a mail has what its reader decides by: the call, who must agree, and why.
+// TestMail_SaysWhoMustAgreeAndWhy: a mail has the call, the number of approvals, and the reasons.
 func TestMail_SaysWhoMustAgreeAndWhy(t *testing.T) {
 	t.Parallel()
 	mailServer := startMailServer(t)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -238,7 +237,7 @@ func listenerAddress(address string) string {
 	if socket.IsLoopback(host) {
 		host = "localhost"
 	}
-	return net.JoinHostPort(host, u.Port()) + u.RequestURI()
+	return host + " " + u.Port() + u.RequestURI()
 }
 
 // resolveRecipients returns the people that a question is addressed to, as of now:
