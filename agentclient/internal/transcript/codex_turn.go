@@ -30,11 +30,16 @@ type RefusedCall struct {
 // file is not a regular one.
 func ReadCodexTurn(ctx context.Context, path string) CodexTurn { return read(ctx, path, readCodexTurn) }
 
-// RepeatsRefusedCall reports whether one call is pending at the end of the file, and equals a call that the
+// RepeatsRefusedCall reports whether one call is pending at the end of the file, and equals the last one that the
 // reviewer refused. Hooks do not get all arguments of a call, such as its directory. It reports false if
 // ctx ends first.
 func RepeatsRefusedCall(ctx context.Context, path string) bool {
-	return read(ctx, path, repeatsRefusedCall)
+	return read(ctx, path, func(path string) bool {
+		return repeatsCall(path, true, func(output json.RawMessage) bool {
+			_, isOther := refusalReason(output)
+			return !isOther
+		})
+	})
 }
 
 // read returns what f finds in the file, or the zero value if ctx ends first.
@@ -51,11 +56,14 @@ func read[T any](ctx context.Context, path string, f func(path string) T) (found
 // RepeatsCall reports whether one call is pending at the end of the file, and equals an earlier one in all its
 // arguments whose result contains the text. It reports false if ctx ends first.
 func RepeatsCall(ctx context.Context, path, result string) bool {
-	return read(ctx, path, func(path string) bool { return repeatsCall(path, []byte(result)) })
+	return read(ctx, path, func(path string) bool {
+		return repeatsCall(path, false, func(output json.RawMessage) bool { return bytes.Contains(output, []byte(result)) })
+	})
 }
 
-func repeatsCall(path string, result []byte) bool {
-	isEqual := map[string]bool{} // whether the result of a call contains the text, by its id
+// repeatsCall reports whether the pending call equals an earlier one whose output matches, or only the last such call.
+func repeatsCall(path string, onlyLast bool, matches func(output json.RawMessage) bool) bool {
+	isMatch := map[string]bool{} // by the id of a call with a result
 	var pending *codexLine
 	for b := range backward(path) {
 		var l codexLine
@@ -63,44 +71,20 @@ func repeatsCall(path string, result []byte) bool {
 			continue
 		}
 		p := &l.Payload
-		found, hasResult := isEqual[p.CallID]
+		matched, hasResult := isMatch[p.CallID]
 		switch {
 		case p.CallID == "": // such as a search, which no hook gates
 		case strings.HasSuffix(p.Type, "_call_output"):
-			isEqual[p.CallID] = bytes.Contains(p.Output, result)
+			isMatch[p.CallID] = matches(p.Output)
 		case !strings.HasSuffix(p.Type, "_call"):
 		case !hasResult && pending != nil:
 			return false // which of them is about to run is not known
 		case !hasResult:
 			pending = &l
-		case found && pending != nil && p.identity() == pending.Payload.identity():
+		case matched && pending != nil && p.identity() == pending.Payload.identity():
 			return true
-		}
-	}
-	return false
-}
-
-func repeatsRefusedCall(path string) bool {
-	isRefused := map[string]bool{} // by the id of a call with a result
-	var pending *codexLine
-	for b := range backward(path) {
-		var l codexLine
-		if json.Unmarshal(b, &l) != nil || l.Type != "response_item" {
-			continue
-		}
-		p := &l.Payload
-		refused, hasResult := isRefused[p.CallID]
-		switch {
-		case strings.HasSuffix(p.Type, "_call_output"):
-			_, isOther := refusalReason(p.Output)
-			isRefused[p.CallID] = !isOther
-		case !strings.HasSuffix(p.Type, "_call"):
-		case !hasResult && pending != nil:
-			return false // which of them asks is not known
-		case !hasResult:
-			pending = &l
-		case refused: // only the newest refusal becomes an appeal
-			return pending != nil && p.identity() == pending.Payload.identity()
+		case matched && onlyLast:
+			return false
 		}
 	}
 	return false
