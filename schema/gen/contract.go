@@ -67,7 +67,8 @@ var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft", "ReplayDraft",
-	"GateFacts", "Installation", "MachineReport", "SafetySettings", "RequestDefaults", "RequestDefault", "ClaimDraft", "AlertRule", "ShareDraft", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
+	"GateFacts", "Installation", "MachineReport", "SafetySettings", "RequestDefaults", "RequestDefault", "ClaimDraft", "AlertRule",
+	"ShareDraft", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
 	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest", "CredentialAction", "Confirmation",
 }
 

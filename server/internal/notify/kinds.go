@@ -12,7 +12,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// kinds are the kinds of channels. A new kind is one file with its driver, and its row here.
+// kinds are the kinds of channels. A new kind is its row here, and one file with its driver or a row of services.go.
 var kinds = []kind{
 	ntfyService.kind(), slackKind, discordService.kind(), telegramKind, gotifyService.kind(), pushoverService.kind(),
 	mattermostService.kind(), mailKind, webhookKind, pushKind,
