@@ -73,7 +73,7 @@ func stealSQLite(t *testing.T, database string) store.Store {
 }
 
 // stealPostgres is stealSQLite for a thief who reads all tables. There is no command that replaces the
-// key, but a thief can remove it from the copy.
+// key, but a thief can remove it from the copy, and then everything that the new one can't decrypt.
 func stealPostgres(t *testing.T, database string) store.Store {
 	t.Helper()
 	from, to := storetest.OpenSQL(t, database), storetest.NewFile(t)
@@ -94,10 +94,12 @@ func stealPostgres(t *testing.T, database string) store.Store {
 	require.ErrorContains(t, err, "is missing or belongs to another hub")
 	_, err = copied.ExecContext(t.Context(), `UPDATE hub SET public_key = ''`)
 	require.NoError(t, err)
+	_, err = open()
+	require.ErrorContains(t, err, "decrypt channels.url")
+	_, err = copied.ExecContext(t.Context(), `DELETE FROM channels; UPDATE notifier SET push = ''`)
+	require.NoError(t, err)
 	stolen, err := open()
 	require.NoError(t, err)
-	_, err = stolen.Channels(t.Context())
-	require.ErrorContains(t, err, "decrypt")
 	return stolen
 }
 
