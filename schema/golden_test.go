@@ -306,7 +306,7 @@ func TestGoldens_CoverEveryMember(t *testing.T) {
 		}
 	}
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[schema.ToolCall](), reflect.TypeFor[schema.FormQuestion](), reflect.TypeFor[schema.Option](),
+		reflect.TypeFor[schema.ToolCall](), reflect.TypeFor[schema.Consequence](), reflect.TypeFor[schema.FormQuestion](), reflect.TypeFor[schema.Option](),
 		reflect.TypeFor[schema.Context](), reflect.TypeFor[schema.Recipients](), reflect.TypeFor[schema.Responder](),
 		reflect.TypeFor[schema.Vote](), reflect.TypeFor[schema.Execution](),
 		reflect.TypeFor[schema.Delivery](),

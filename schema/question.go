@@ -162,6 +162,9 @@ type ToolCall struct {
 	ArgumentsRef string `json:"argumentsRef,omitempty"`
 	ID           string `json:"id,omitempty"`
 	Editable     bool   `json:"editable,omitempty"` // can be approved with changed arguments
+	// Consequence is the effect that the call will have. People see it with the call, and the receipt
+	// of their decision proves it. It is the requester's word.
+	Consequence *Consequence `json:"consequence,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }

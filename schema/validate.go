@@ -259,6 +259,9 @@ func (q *HumanInTheLoop) validateEnums() error {
 		if t.Editable && !object.IsObject(t.Arguments) {
 			return invalid("toolCall.arguments", "must be an object if editable is set")
 		}
+		if t.Consequence != nil {
+			return t.Consequence.validate()
+		}
 	}
 	return nil
 }

@@ -34,6 +34,18 @@ func CallDigest(tool string, arguments []byte) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
+// ConsequenceDigest returns the digest of a consequence, which the ConsequenceSubject of a Statement carries:
+//
+//	SHA-256("hookback consequence 1\n" P(canonical JSON of its known members))
+func ConsequenceDigest(c *schema.Consequence) [sha256.Size]byte {
+	h := sha256.New()
+	h.Write([]byte("hookback consequence 1\n"))
+	text, _ := json.Marshal(c) // its members always encode
+	canonical, _ := canonicalJSON(text)
+	writePart(h, canonical)
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
 // canonicalJSON returns the canonical form of a JSON text, or false if there is none.
 func canonicalJSON(text []byte) ([]byte, bool) {
 	if depth, _ := object.Shape(text); depth > schema.MaxDepth {

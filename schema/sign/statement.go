@@ -26,6 +26,8 @@ const (
 	QuestionSubject = "question"
 	CallSubject     = "call"   // CallDigest of the call as asked; absent without a tool call, and if redaction removed part of it
 	CommitSubject   = "commit" // Context.Commit, which people saw, under the algorithm gitCommit
+	// ConsequenceSubject has the ConsequenceDigest of ToolCall.Consequence, which people saw.
+	ConsequenceSubject = "consequence"
 )
 
 // Statement is an in-toto statement that a hub signs when a question ends: the decision, and the
@@ -99,9 +101,11 @@ type Receipt struct {
 	Envelope schema.Envelope `json:"envelope"` // of type StatementPayload
 	// Question is the text of the question. It counts only if it has the digest of the subject
 	// question: a frame has no room for a second copy of a long text.
-	Question    string         `json:"question,omitempty"`
-	Proofs      []PasskeyProof `json:"proofs,omitempty"`
-	LedgerEntry *LedgerEntry   `json:"ledgerEntry,omitempty"` // the entry question.ended
+	Question string `json:"question,omitempty"`
+	// Consequence counts only if it has the digest of the subject consequence.
+	Consequence *schema.Consequence `json:"consequence,omitempty"`
+	Proofs      []PasskeyProof      `json:"proofs,omitempty"`
+	LedgerEntry *LedgerEntry        `json:"ledgerEntry,omitempty"` // the entry question.ended
 }
 
 // PasskeyProof is a WebAuthn assertion of a person's passkey for their answer or vote.

@@ -539,6 +539,41 @@ export interface Confirmation {
   proof?: Record<string, unknown>
 }
 
+/**
+ * Consequence is the effect that a tool call will have, computed before a person is asked. The requester
+ * computes it from the call and the files on its machine, and changes nothing. A number that was not
+ * computed is absent, which is not 0.
+ */
+export interface Consequence {
+  /** Sentences are for people, the most important first, at most MaxSentences (12). */
+  sentences: string[]
+  /** files that the call deletes, overwrites or changes */
+  files?: number
+  /** their size */
+  bytes?: number
+  /**
+   * Unrecoverable counts the files whose content the call deletes or overwrites, and that git neither has
+   * nor ignores: new files, and files with changes that are not committed.
+   */
+  unrecoverable?: number
+  /** lines that change or, with uncommitted changes, are lost */
+  lines?: number
+  /** commits that a branch loses */
+  commits?: number
+  /** a changed path is outside the project, or leads there through a link */
+  outside?: boolean
+  /**
+   * Partial is set if a limit ended the computation, or a part of the call or of the files can't be read.
+   * The numbers are lower bounds then.
+   */
+  partial?: boolean
+  /**
+   * Changes are the files and directories that the call names and deletes, overwrites or changes, absolute
+   * with slashes, at most MaxChanged (20). A directory stands for everything below it.
+   */
+  changes?: string[]
+}
+
 /** Context is background information that helps a person to decide a question. */
 export interface Context {
   why?: string
@@ -2049,6 +2084,8 @@ export interface Receipt {
    * frame has no room for a second copy of a long text.
    */
   question?: string
+  /** Consequence counts only if it has the digest of the subject consequence. */
+  consequence?: Consequence
   proofs?: PasskeyProof[]
   /** the entry question.ended */
   ledgerEntry?: LedgerEntry
@@ -2875,6 +2912,11 @@ export interface ToolCall {
   id?: string
   /** can be approved with changed arguments */
   editable?: boolean
+  /**
+   * Consequence is the effect that the call will have. People see it with the call, and the receipt of
+   * their decision proves it. It is the requester's word.
+   */
+  consequence?: Consequence
 }
 
 /**
