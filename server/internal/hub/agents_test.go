@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/hook"
+	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/intent"
 )
 
 // TestAssessCall_ReadsEveryAgentFormat assesses the question that each agent's adapter

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/agentclient/usage"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
-	"github.com/hookback/hookback/server/internal/intent"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
-	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"

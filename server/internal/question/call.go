@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/risk"
 	"github.com/hookback/hookback/server/internal/store"
 )

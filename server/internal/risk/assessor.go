@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 // Rules about deleting and writing files.

@@ -11,8 +11,8 @@ import (
 	"encoding/json"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 // Assessment is the result of assessing a tool call.

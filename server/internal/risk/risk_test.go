@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 	"github.com/stretchr/testify/require"
 )
 

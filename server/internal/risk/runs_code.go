@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/call/programs"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 // Rules about calls that run more than they show: options, variables, settings and code.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 var (

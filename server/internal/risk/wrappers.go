@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/agentclient/call/paths"
 )
 
 var (

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
-	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/ratings"
 )
 

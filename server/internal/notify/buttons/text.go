@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/question"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/agentclient/call/paths"
 )
 
 var (

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
-	"github.com/hookback/hookback/server/internal/risk/paths"
 )
 
 //go:embed settings.txt

@@ -29,8 +29,9 @@ type FileChange struct {
 // maxCompared limits the lines that are compared one by one.
 const maxCompared = 400
 
-// lineChanges counts the lines that a replacement adds and removes.
-func lineChanges(before, after string) (added, removed int) {
+// LineChanges counts the lines that a replacement adds and removes. isExact is false if the texts are too
+// long to be compared: all of their lines count between the first and the last different one.
+func LineChanges(before, after string) (added, removed int, isExact bool) {
 	a, b := split(before), split(after)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -38,11 +39,11 @@ func lineChanges(before, after string) (added, removed int) {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	same := 0
-	if len(a) <= maxCompared && len(b) <= maxCompared {
+	same, isExact := 0, len(a) <= maxCompared && len(b) <= maxCompared || len(a) == 0 || len(b) == 0
+	if isExact {
 		same = commonLines(a, b)
 	}
-	return len(b) - same, len(a) - same
+	return len(b) - same, len(a) - same, isExact
 }
 
 // commonLines returns the length of the longest common subsequence.

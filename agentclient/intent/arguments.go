@@ -53,7 +53,7 @@ func edits(v *call.Value) (added, removed int, ok bool) {
 		before, hasBefore := argument(v, names[0]).Text()
 		after, hasAfter := argument(v, names[1]).Text()
 		if hasBefore && hasAfter {
-			added, removed = lineChanges(before, after)
+			added, removed, _ = LineChanges(before, after)
 			return added, removed, true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hookback/hookback/server/internal/risk/paths"
+	"github.com/hookback/hookback/agentclient/call/paths"
 )
 
 const (
