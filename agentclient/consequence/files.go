@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hookback/hookback/agentclient/internal/gitread"
 	"github.com/hookback/hookback/schema"
@@ -263,6 +264,26 @@ func (w *walk) classify(rel string, info fs.FileInfo, ignored bool) {
 	}
 }
 
+// parallel calls fn for 0 to n-1. A file system answers several calls at a time.
+func parallel(n int, fn func(i int)) {
+	const workers, fewest = 4, 16
+	if n < fewest {
+		for i := range n {
+			fn(i)
+		}
+		return
+	}
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			for i := worker; i < n; i += workers {
+				fn(i)
+			}
+		})
+	}
+	group.Wait()
+}
+
 // maxBatch is how many entries of a folder are read together.
 const maxBatch = 1024
 
@@ -300,13 +321,14 @@ func (w *walk) entriesOf(p string, fn func(child string, info fs.FileInfo)) {
 	for err == nil && !w.stopped() {
 		var entries []fs.DirEntry
 		entries, err = f.ReadDir(maxBatch)
-		for _, entry := range entries {
+		infos := make([]fs.FileInfo, len(entries))
+		parallel(len(entries), func(i int) { infos[i], _ = entries[i].Info() })
+		for _, info := range infos {
 			if w.stopped() {
 				return
 			}
-			info, infoErr := entry.Info()
-			if infoErr == nil {
-				fn(p+string(filepath.Separator)+entry.Name(), info)
+			if info != nil { // not deleted in the meantime
+				fn(p+string(filepath.Separator)+info.Name(), info)
 			}
 		}
 	}

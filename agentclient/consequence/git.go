@@ -2,7 +2,6 @@ package consequence
 
 import (
 	"cmp"
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -212,26 +211,29 @@ func (g *gitCall) uncommitted(paths []string, head bool) error {
 	t := &tally{seen: true, keeps: true}
 	lines := int64(0)
 	for _, rel := range paths {
-		for _, e := range index.Below(rel) {
-			if g.entries++; g.stopped() {
-				break
-			}
-			info, err := os.Lstat(filepath.Join(git.Root, filepath.FromSlash(e.Path)))
-			if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
-				continue
-			}
-			changed := false
-			if err == nil {
-				changed, err = git.IsChanged(index, &e, info)
-			}
-			before := committed(&e)
-			switch {
-			case err != nil:
-				g.incomplete("Not every changed file could be compared with git.")
-			case changed || before != e.OID:
-				lost, ok := g.lostLines(&e, before)
-				if lines += lost; ok {
-					t.addFile(filepath.Join(git.Root, e.Path), info.Size())
+		for batch := range slices.Chunk(index.Below(rel), maxBatch) {
+			infos := make([]fs.FileInfo, len(batch))
+			parallel(len(batch), func(i int) {
+				infos[i], _ = os.Lstat(git.Root + string(filepath.Separator) + filepath.FromSlash(batch[i].Path))
+			})
+			for i, info := range infos {
+				if g.entries++; g.stopped() {
+					break
+				}
+				if info == nil || info.IsDir() { // deleted: it comes back
+					continue
+				}
+				e := &batch[i]
+				changed, err := git.IsChanged(index, e, info)
+				before := committed(e)
+				switch {
+				case err != nil:
+					g.incomplete("Not every changed file could be compared with git.")
+				case changed || before != e.OID:
+					lost, ok := g.lostLines(e, before)
+					if lines += lost; ok {
+						t.addFile(filepath.Join(git.Root, e.Path), info.Size())
+					}
 				}
 			}
 		}
