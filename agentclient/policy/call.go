@@ -11,6 +11,7 @@ import (
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/agentclient/call/programs"
+	"github.com/hookback/hookback/schema"
 )
 
 // callArguments gives rules access to the arguments of one call. The arguments are parsed
@@ -31,6 +32,13 @@ func (c *callArguments) reading() *call.Call {
 		c.read = call.Read(call.Input{Agent: c.Agent, Tool: c.Name, Alias: c.Alias, Dir: c.Dir, Command: c.Command, Arguments: c.Arguments})
 	}
 	return c.read
+}
+
+func (c *callArguments) consequence() *schema.Consequence {
+	if c.Consequence == nil {
+		return nil
+	}
+	return c.Consequence()
 }
 
 // isUnnamed reports whether the agent sent no readable name of the tool.

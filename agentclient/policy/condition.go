@@ -28,6 +28,9 @@ func (c *condition) isCommand() bool { return matcher.IsShellArgument(c.path[len
 // check evaluates the condition for a call. If the path has several values (in an array,
 // or for file), one match is enough to ask or deny, and all must match to allow.
 func (c *condition) check(args *callArguments) (matcher.Verdict, string) {
+	if name, ok := matcher.ConsequenceName(c.path); ok {
+		return c.MatchConsequence(args.consequence(), name), "it is unknown what the call does (" + name + ")"
+	}
 	if c.runs != nil && !c.forAllow {
 		return c.checkRuns(args)
 	}

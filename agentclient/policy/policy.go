@@ -20,6 +20,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/hookback/hookback/schema"
 )
 
 // Effect is the opinion of a policy about a call. The zero value is no opinion.
@@ -57,6 +59,8 @@ type Call struct {
 	Arguments json.RawMessage
 	// Dir is the working directory of the call; empty: unknown.
 	Dir string
+	// Consequence returns what the call will do; nil, or a nil result: unknown. Rules about it then ask.
+	Consequence func() *schema.Consequence
 }
 
 // Policy decides which calls need approval. It must be safe for concurrent use.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/schema"
 )
 
 // A rule about an MCP tool applies under the names that agents make of its server.
@@ -52,4 +53,51 @@ func TestRule_LaterAsks(t *testing.T) {
 	managed := policy.Any(p, p).Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"rm x"}`)})
 	require.True(t, managed.Later, "both can wait")
 	require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"dd"}`)}).Effect)
+}
+
+func TestRule_Consequence(t *testing.T) {
+	t.Parallel()
+	number := func(n int64) *int64 { return &n }
+	call := func(c *schema.Consequence) policy.Call {
+		return policy.Call{Name: "Bash", Arguments: raw(`{"command":"rm x"}`), Consequence: func() *schema.Consequence { return c }}
+	}
+	loses, keeps := &schema.Consequence{Unrecoverable: number(2)}, &schema.Consequence{Unrecoverable: number(0)}
+	atLeast, some := &schema.Consequence{Unrecoverable: number(2), Partial: true}, &schema.Consequence{Unrecoverable: number(0), Partial: true}
+	outside := &schema.Consequence{Outside: true, Partial: true}
+	for _, test := range []struct {
+		name, when, then string
+		consequence      *schema.Consequence
+		want             policy.Effect
+	}{
+		{"more", `{"unrecoverable": {"greater": 0}}`, "deny", loses, policy.Deny},
+		{"none", `{"unrecoverable": {"greater": 0}}`, "deny", keeps, ""},
+		{"a lower bound that is enough", `{"unrecoverable": {"greater": 0}}`, "deny", atLeast, policy.Deny},
+		{"a lower bound that is not", `{"unrecoverable": {"greater": 0}}`, "deny", some, policy.Ask},
+		{"unknown", `{"unrecoverable": {"greater": 0}}`, "deny", nil, policy.Ask},
+		{"another number", `{"unrecoverable": {"greater": 0}}`, "deny", &schema.Consequence{Files: number(3)}, policy.Ask},
+		{"outside", `{"outside": {"equals": true}}`, "deny", outside, policy.Deny},
+		{"perhaps outside", `{"outside": {"equals": true}}`, "deny", some, policy.Ask},
+		{"inside", `{"outside": {"equals": true}}`, "deny", keeps, ""},
+		{"allowed", `{"unrecoverable": {"less": 1}}`, "allow", keeps, policy.Allow},
+		{"not allowed", `{"unrecoverable": {"less": 1}}`, "allow", loses, ""},
+		{"a lower bound allows nothing", `{"unrecoverable": {"less": 1}}`, "allow", some, ""},
+		{"unknown allows nothing", `{"unrecoverable": {"less": 1}}`, "allow", nil, ""},
+	} {
+		when := `"consequence": ` + test.when
+		if test.then == "allow" {
+			when += `, "command": {"equals": "rm x"}`
+		}
+		p, err := policy.Parse("p.json", []byte(`{"rules": [{"tool": "Bash", "when": {`+when+`}, "then": "`+test.then+`"}]}`))
+		require.NoError(t, err, test.name)
+		require.Equal(t, test.want, p.Evaluate(call(test.consequence)).Effect, test.name)
+	}
+	p, err := policy.Parse("p.json", []byte(`{"rules": [{"tool": "Bash", "when": {"consequence.files": {"greater": 9}}, "then": "ask"}]}`))
+	require.NoError(t, err)
+	require.Contains(t, p.Rules()[0].Sentence, "consequence.files")
+	require.Equal(t, policy.Ask, p.Evaluate(policy.Call{Name: "Bash", Arguments: raw(`{"command":"ls"}`)}).Effect, "nothing computes it")
+	_, err = policy.Parse("p.json", []byte(`{"rules": [{"tool": "Bash", "when": {"consequence": {"fils": {"greater": 0}}}, "then": "ask"}]}`))
+	require.ErrorContains(t, err, "consequence can have files, bytes, unrecoverable")
+	p, err = policy.Parse("p.json", []byte(`{"rules": [{"tool": "trial", "when": {"consequence": {"equals": "bad"}}, "then": "deny"}]}`))
+	require.NoError(t, err)
+	require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "trial", Arguments: raw(`{"consequence":"bad"}`)}).Effect, "an argument of that name")
 }

@@ -38,6 +38,23 @@ func (r *fileParser) parseConditions(n *value, forAllow bool) (all []condition) 
 			continue
 		}
 		seen[m.Name] = true
+		if m.Name == "consequence" && !slices.Contains(operators, m.Value.Members()[0].Name) {
+			all = append(all, r.parseConsequence(m.Value, forAllow)...)
+			continue
+		}
+		all = append(all, r.parseTests(path, m.Value, forAllow)...)
+	}
+	return all
+}
+
+// parseConsequence parses the tests of what a call does: {"unrecoverable": {"greater": 0}}.
+func (r *fileParser) parseConsequence(n *value, forAllow bool) (all []condition) {
+	for _, m := range n.Members() {
+		path := []string{"consequence", m.Name}
+		if _, ok := matcher.ConsequenceName(path); !ok || m.Value.Kind() != call.ObjectKind || len(m.Value.Members()) == 0 {
+			r.addProblem(m.Offset, `consequence can have %s, each with a test such as {"greater": 0}`, strings.Join(matcher.ConsequenceNames(), ", "))
+			continue
+		}
 		all = append(all, r.parseTests(path, m.Value, forAllow)...)
 	}
 	return all

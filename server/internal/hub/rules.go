@@ -237,6 +237,9 @@ func ruleCall(e *store.Event, q *schema.HumanInTheLoop, st *schema.Status, call 
 		HasFindings:  len(st.Findings) > 0, PolicyAsked: hookVerdictOf(e).Verdict == control.VerdictAsk,
 	}
 	c.Agent, c.Tool, c.Arguments, c.Cwd, c.Project = call.Agent, call.Name, call.Arguments, call.Cwd, call.Project
+	if q.ToolCall != nil {
+		c.Consequence = q.ToolCall.Consequence
+	}
 	if call.Exists() {
 		c.Hash = call.Hash()
 	}

@@ -47,6 +47,9 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 	case !slices.Contains(operators, s.Is):
 		return invalid("is", "must be "+strings.Join(operators[:len(operators)-1], ", ")+" or under")
 	}
+	if _, ok := matcher.ConsequenceName(c.path); ok && !slices.Contains([]string{"equals", "at_least", "at_most"}, s.Is) {
+		return invalid("is", "must be equals, at_least or at_most for a consequence")
+	}
 	var isText bool
 	c.text, isText = value.Text()
 	if s.Is != "under" {
@@ -77,6 +80,9 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 
 // evaluate tests the condition against a call's arguments.
 func (c *condition) evaluate(call *Call) matcher.Verdict {
+	if name, ok := matcher.ConsequenceName(c.path); ok && !call.IsSample {
+		return c.MatchConsequence(call.Consequence, name)
+	}
 	call.decodeArguments()
 	value, known := call.args.At(c.path...)
 	switch {

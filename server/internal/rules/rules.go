@@ -37,13 +37,14 @@ type Call struct {
 
 	App, Session string
 
-	AgentRisk, HubRisk schema.Risk  // the agent's estimate and the hub's
-	Class              schema.Class // empty: unknown
-	IsRestricted       bool         // named people, or more than one, must decide
-	Redacted           bool         // a secret was removed from its arguments
-	IsSample           bool         // it stands for the calls of a rule from scratch, see Samples
-	HasFindings        bool         // the hub has findings about it
-	PolicyAsked        bool         // the agent's policy requires a person
+	AgentRisk, HubRisk schema.Risk         // the agent's estimate and the hub's
+	Class              schema.Class        // empty: unknown
+	IsRestricted       bool                // named people, or more than one, must decide
+	Redacted           bool                // a secret was removed from its arguments
+	IsSample           bool                // it stands for the calls of a rule from scratch, see Samples
+	HasFindings        bool                // the hub has findings about it
+	PolicyAsked        bool                // the agent's policy requires a person
+	Consequence        *schema.Consequence // as the agent's hook computed it; nil: unknown
 
 	reading     *call.Call  // nil: not read yet
 	args        *call.Value // the arguments; nil: not an object, or ambiguous

@@ -135,3 +135,38 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+func TestDecide_Consequence(t *testing.T) {
+	t.Parallel()
+	zero, two := int64(0), int64(2)
+	at := bash("rm x")
+	at.Consequence = &schema.Consequence{Unrecoverable: &zero}
+	allow := []rules.StoredRule{storedRule(t, 1, draft("allow", "when", "everywhere",
+		is("command", "equals", `"rm x"`), is("consequence.unrecoverable", "at_most", "0")), at)}
+	at.Consequence = &schema.Consequence{Unrecoverable: &two}
+	deny := []rules.StoredRule{storedRule(t, 2, draft("deny", "when", "everywhere", is("consequence.unrecoverable", "at_least", "1")), at)}
+	for _, c := range []struct {
+		name           string
+		consequence    *schema.Consequence
+		allows, denies bool
+	}{
+		{"nothing is lost", &schema.Consequence{Unrecoverable: &zero}, true, false},
+		{"files are lost", &schema.Consequence{Unrecoverable: &two}, false, true},
+		{"at least none", &schema.Consequence{Unrecoverable: &zero, Partial: true}, false, false},
+		{"at least two", &schema.Consequence{Unrecoverable: &two, Partial: true}, false, true},
+		{"unknown", nil, false, false},
+	} {
+		for name, test := range map[string]struct {
+			rules []rules.StoredRule
+			want  bool
+		}{"allow": {allow, c.allows}, "deny": {deny, c.denies}} {
+			set, err := rules.NewSet(test.rules)
+			require.NoError(t, err)
+			call := bash("rm x")
+			call.Consequence = c.consequence
+			require.Equal(t, test.want, set.Decide(call, now) != nil, "%s: %s", c.name, name)
+		}
+	}
+	_, err := rules.Compile(draft("deny", "when", "everywhere", is("consequence.files", "contains", `"1"`)), at, "ada", now)
+	require.ErrorContains(t, err, "must be equals, at_least or at_most")
+}

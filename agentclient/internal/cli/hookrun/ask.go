@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
+	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/consequence"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
@@ -213,6 +215,10 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 	if c.PromptAfter > 0 {
 		ask.PromptAfter = h.deadline(c).Sub(h.started).Round(time.Second).Seconds()
 	}
+	if effect := h.consequence(c); effect != nil && len(effect.Sentences) > 0 && ask.ToolCall != nil {
+		shown := *ask.ToolCall
+		shown.Consequence, ask.ToolCall = effect, &shown
+	}
 	if hd.policy.Risk != "" {
 		ask.Risk = schema.Risk(hd.policy.Risk)
 	}
@@ -242,6 +248,25 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 		Event: e, Accepts: accepts, OnUnreachable: agentclient.Deny, Timeout: time.Until(h.deadline(c)),
 		Secret: h.env(control.TicketVariable),
 	}
+}
+
+// consequence returns the consequence of the call, or nil if it is unknown. It is computed once.
+func (h *hookRun) consequence(c *hook.Call) *schema.Consequence {
+	if c.Tool == nil || c.Truncated || c.Unreadable {
+		return nil
+	}
+	if known, ok := h.consequences[c.Tool]; ok {
+		return known
+	}
+	dir := cmp.Or(workingDir(c), h.workDir)
+	effect := consequence.Of(consequence.Input{
+		Call: call.Read(call.Input{
+			Agent: c.Event.Agent, Tool: c.Tool.Name, Alias: c.Alias, Dir: dir, Command: c.Command, Arguments: c.Tool.Arguments,
+		}),
+		Dir: dir, Home: cli.AccountHome(h.env), Logf: h.logf,
+	})
+	h.consequences = map[*schema.ToolCall]*schema.Consequence{c.Tool: effect}
+	return effect
 }
 
 // conversation returns the newest messages of the agent that makes the call, from the transcript that

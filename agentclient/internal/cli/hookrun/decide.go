@@ -136,6 +136,7 @@ func (h *hookRun) evaluatePolicyIn(dir string, c *hook.Call, truncated bool) pol
 	call := agentclient.ToolCall{
 		ID: c.Tool.ID, Agent: c.Event.Agent, Name: c.Tool.Name, Alias: c.Alias, Command: c.Command,
 		Arguments: c.Tool.Arguments, Dir: cmp.Or(workingDir(c), h.workDir),
+		Consequence: func() *schema.Consequence { return h.consequence(c) },
 	}
 	p, err := h.policySource(dir).LoadFor(call)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
+	"github.com/hookback/hookback/schema"
 )
 
 const hookHelp = `hookback hook AGENT [flags] < input
@@ -76,6 +77,7 @@ type hookRun struct {
 	// can't be read.
 	pinned       bool
 	untrustedHub bool // a hub is pinned, but none of the addresses in use
+	consequences map[*schema.ToolCall]*schema.Consequence // computed; nil: unknown
 }
 
 // Values of --on-unreachable.
