@@ -76,9 +76,11 @@ type Result struct {
 	KeyID     string
 	Decision  sign.SignedDecision
 	Approvers []Approver
-	Question  string            // empty: not recorded, because the hub is an older one
-	Commit    string            // empty: the question named none; unless Question is empty, people saw it
-	Entry     *sign.LedgerEntry // checked against the statement; nil if the receipt has none
+	Question  string // empty: not recorded, because the hub is an older one
+	Commit    string // empty: the question named none; unless Question is empty, people saw it
+	// Consequence is what the call would do, as people saw it; nil: not recorded.
+	Consequence *schema.Consequence
+	Entry       *sign.LedgerEntry // checked against the statement; nil if the receipt has none
 }
 
 func unmet(format string, args ...any) error {
@@ -97,6 +99,9 @@ func Verify(r *sign.Receipt, need Requirements) (Result, error) {
 		Commit: statement.Digest(sign.CommitSubject, "gitCommit"),
 	}
 	if out.Question, err = questionText(r, statement); err != nil {
+		return out, err
+	}
+	if out.Consequence, err = signedConsequence(r, statement); err != nil {
 		return out, err
 	}
 	if yes := out.Decision.Answer.Permission; out.Decision.Outcome != schema.Approve || yes == nil || !*yes {
@@ -161,6 +166,18 @@ func questionText(r *sign.Receipt, s *sign.Statement) (string, error) {
 	default:
 		return r.Question, nil
 	}
+}
+
+// signedConsequence returns what the call would do, or nil if the statement records nothing.
+func signedConsequence(r *sign.Receipt, s *sign.Statement) (*schema.Consequence, error) {
+	signed := s.Digest(sign.ConsequenceSubject, "sha256")
+	if signed == "" {
+		return nil, nil // an unsigned one proves nothing
+	}
+	if digest := sign.ConsequenceDigest(r.Consequence); signed != hex.EncodeToString(digest[:]) {
+		return nil, unmet("its consequence of the call is not the signed one")
+	}
+	return r.Consequence, nil
 }
 
 func signers(e *schema.Envelope) string {

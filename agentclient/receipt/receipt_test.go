@@ -417,3 +417,29 @@ func TestVerify_DetectsChangedReceipt(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, receipt.ErrUnmet, "without keys nothing is verified")
 }
+
+func TestVerify_ChecksConsequence(t *testing.T) {
+	t.Parallel()
+	shown := &schema.Consequence{Sentences: []string{"Removes 2 files."}}
+	digest := sign.ConsequenceDigest(shown)
+	i := newIssuer(t)
+	i.statement.Subject = append(i.statement.Subject, sign.Subject{
+		Name: sign.ConsequenceSubject, Digest: map[string]string{"sha256": hex.EncodeToString(digest[:])},
+	})
+	r := i.issue()
+	r.Consequence = shown
+	result, err := receipt.Verify(r, i.requirements())
+	require.NoError(t, err)
+	require.Equal(t, shown, result.Consequence)
+	for _, changed := range []*schema.Consequence{nil, {Sentences: []string{"Removes 1 file."}}} {
+		r.Consequence = changed
+		_, err = receipt.Verify(r, i.requirements())
+		require.ErrorContains(t, err, "not the signed one")
+	}
+	unsigned := newIssuer(t)
+	r = unsigned.issue()
+	r.Consequence = shown
+	result, err = receipt.Verify(r, unsigned.requirements())
+	require.NoError(t, err)
+	require.Nil(t, result.Consequence, "an unsigned one proves nothing")
+}

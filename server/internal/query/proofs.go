@@ -36,6 +36,9 @@ func (s *Service) Receipt(ctx context.Context, id schema.EventID) ([]byte, error
 		return nil, fmt.Errorf("read stored question %d: %w", id, err)
 	}
 	receipt.Question = ask.Question
+	if ask.ToolCall != nil {
+		receipt.Consequence = ask.ToolCall.Consequence
+	}
 	if receipt.Proofs, err = question.CountedProofs(q, st); err != nil {
 		return nil, err
 	}

@@ -194,9 +194,13 @@ func duplicateKey(d *store.EventDraft, q *schema.HumanInTheLoop, st *schema.Stat
 	if q.Context != nil {
 		commit = q.Context.Commit
 	}
+	var consequence *schema.Consequence // of each member, as above
+	if q.ToolCall != nil {
+		consequence = q.ToolCall.Consequence
+	}
 	raw, err := json.Marshal([]any{
 		d.App, d.Session, d.Type, q.Type, q.Question, q.Choices, q.AllowOther, q.Questions, d.NewQuestion.Call, c.Cwd, q.ToolCall != nil && q.ToolCall.Editable,
-		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, d.NewQuestion.Requester, commit, q.Interruptible, st.Follows,
+		q.ReasonRequired, q.Suggestions, st.Risk, q.Risk, d.NewQuestion.Requester, commit, q.Interruptible, st.Follows, consequence,
 	})
 	if err != nil { // unreachable: validation rejects suggestions that are not JSON
 		return nil

@@ -58,6 +58,10 @@ func (s *Snapshot) statement(answer *schema.Answer, st *schema.Status) *sign.Sta
 	if s.Ask.Context != nil && s.Ask.Context.Commit != "" {
 		addSubject(sign.CommitSubject, "gitCommit", s.Ask.Context.Commit)
 	}
+	if c := s.Ask.ToolCall; c != nil && c.Consequence != nil {
+		digest := sign.ConsequenceDigest(c.Consequence)
+		addSubject(sign.ConsequenceSubject, "sha256", hex.EncodeToString(digest[:]))
+	}
 	statement.Predicate = sign.SignedDecision{
 		Hub: s.env.HubID, Event: s.UID, EventID: s.ID, AnswerID: answer.AnswerID,
 		App: s.App, Session: s.Session, Requester: s.Requester, Tool: tool,

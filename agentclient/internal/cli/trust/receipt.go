@@ -304,6 +304,11 @@ func printQuestion(w io.Writer, r *receipt.Result) {
 	}
 	requester := cmp.Or(r.Decision.Requester, "a program without a token")
 	fmt.Fprintf(w, "question: %s\ncommit: %s\nasked by: %s\n", quoteTerminal(r.Question), commit, quoteTerminal(requester))
+	if r.Consequence != nil {
+		for _, sentence := range r.Consequence.Sentences {
+			fmt.Fprintf(w, "shown as its effect: %s\n", quoteTerminal(sentence))
+		}
+	}
 }
 
 // quoteTerminal quotes text from agents that a terminal could interpret.
