@@ -153,13 +153,14 @@ func (m *message) plain(clean func(string) string, limit int) string {
 // request returns the call, where it runs, and last what the agent says.
 func (m *message) request(limit int) string {
 	var parts []string
+	place := m.about
+	place.Effect = buttons.Truncate(singleLine(place.Effect, math.MaxInt), limit/3)
 	if call := multiLine(m.about.Heading+"\n\n"+m.about.Call, math.MaxInt); call != "" {
-		if most := limit - placeChars; utf8.RuneCountInString(call) > most {
+		if most := limit - placeChars - utf8.RuneCountInString(place.Effect); utf8.RuneCountInString(call) > most {
 			call = buttons.Truncate(call, most) + "\nThis is not the whole call. Open the request to see it."
 		}
 		parts = append(parts, call)
 	}
-	place := m.about
 	place.Directory = singleLine(place.Directory, maxPathChars)
 	place.Branch, place.Commit = singleLine(place.Branch, maxNameChars), singleLine(place.Commit, maxCommitChars)
 	if lines := place.Place(); lines != "" {

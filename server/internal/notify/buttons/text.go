@@ -2,6 +2,7 @@ package buttons
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,11 +20,15 @@ import (
 // MaxQuestionChars is the length of an agent's own words in a message, on one line.
 const MaxQuestionChars = 200
 
+// maxEffectChars limits the effect of a call in a message.
+const maxEffectChars = 400
+
 // Text is what a message shows about a question, in the order in which it shows it. The agent's own words
 // come last and on one line, so that they push nothing away.
 type Text struct {
 	Heading   string // the call in the hub's words, on one line; empty: the question is about no call
 	Call      string // the tool and its whole arguments, as they run
+	Effect    string // what the call will do, as its agent computed it, on one line; empty: unknown
 	Directory string // working directory; empty: unknown, like the branch and the commit
 	Branch    string
 	Commit    string
@@ -47,8 +52,15 @@ func TextOf(q *Question) Text {
 		t.Heading = intent.String(new(intent.OfCall(call.Reading(), call.Cwd)))
 		t.Call, t.problem = wholeCall(call.Name, call.Arguments)
 	}
+	if c := q.Ask.ToolCall; c != nil && c.Consequence != nil && q.Status.Edited == nil {
+		t.Effect = strings.Join(c.Consequence.Sentences, " ")
+		if utf8.RuneCountInString(t.Effect) > maxEffectChars {
+			t.problem = cmp.Or(t.problem, "its effect is too long for a message")
+			t.Effect = Truncate(t.Effect, maxEffectChars)
+		}
+	}
 	decidesQuestion := !call.Exists() || q.Ask.Type != schema.Permission
-	oneLine := t.Heading + call.Name + t.Directory + t.Branch + t.Commit
+	oneLine := t.Heading + call.Name + t.Effect + t.Directory + t.Branch + t.Commit
 	switch {
 	case t.problem != "":
 	case !isPlain(oneLine + t.Call + t.Diff + q.Ask.Question), strings.ContainsAny(oneLine, "\n\t"):
@@ -80,10 +92,10 @@ func (t *Text) String() string {
 // Short returns the text without arguments and change.
 func (t *Text) Short() string { return joinParts(t.Heading, t.Place(), t.Asks()) }
 
-// Place returns the directory, the branch and the commit as far as they are known, each in a line.
+// Place returns the effect of the call, the directory, the branch and the commit as far as they are known, each in a line.
 func (t *Text) Place() string {
 	var lines []string
-	for _, part := range [][2]string{{"Directory: ", t.Directory}, {"Branch: ", t.Branch}, {"Commit: ", t.Commit}} {
+	for _, part := range [][2]string{{"Effect: ", t.Effect}, {"Directory: ", t.Directory}, {"Branch: ", t.Branch}, {"Commit: ", t.Commit}} {
 		if part[1] != "" {
 			lines = append(lines, part[0]+part[1])
 		}
