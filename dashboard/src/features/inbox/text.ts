@@ -105,6 +105,7 @@ export const inboxText = {
     loadAgain: 'Try again',
     voted: 'You have voted; voting again replaces your vote.',
     unknownKind: ['This page does not support requests of the kind “', '”. You can only cancel it here.'],
+    consequence: 'What it does',
     noDeadline: 'No deadline',
     informational: 'for information',
     linkCopied: 'Link copied.',

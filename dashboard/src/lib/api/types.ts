@@ -6,6 +6,7 @@ import type * as wire from './schema'
 export type {
   Answer,
   Appeal,
+  Consequence,
   Approvals,
   Delivery,
   DeliveryState,
