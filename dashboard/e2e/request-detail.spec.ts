@@ -70,6 +70,37 @@ test.describe('Request detail', () => {
     await expect(detail(page, plain.id).getByTestId('unread')).toHaveCount(0)
   })
 
+  test('shows what a call does right below it', async ({ page, hub, agent }) => {
+    const consequence = {
+      sentences: [
+        "Removes 214 files, 38 MB; 9 of them are neither in git nor ignored and can't be restored.",
+        'Largest: "build/model\u202e.bin" (30 MB), "notes.txt" (5.0 MB).',
+      ],
+      files: 214,
+      unrecoverable: 9,
+    }
+    const { id } = await agent.ask(hub, bash('rm -rf build notes.txt', { consequence, editable: true }))
+    const { id: none } = await agent.ask(hub, bash('make'))
+    await openAt(page, hub)
+    await choose(page, id)
+    const shown = detail(page, id).getByTestId('consequence')
+    await expect(shown).toContainText('What it does')
+    await expect(shown).toContainText('Removes 214 files, 38 MB; 9 of them')
+    await expect(shown.locator('.mark')).toHaveCount(1)
+    const call = await detail(page, id).locator('.call-preview').boundingBox()
+    const box = await shown.boundingBox()
+    expect((box?.y ?? 0) - (call?.y ?? 0) - (call?.height ?? 0)).toBeLessThan(40)
+    for (const width of [1360, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0)
+      expect.soft(await accessibilityViolations(page), `at ${width} px`).toEqual([])
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/consequence-${width}.png` })
+    }
+    await page.goto(`${hub.url}/inbox/${none}`)
+    await expect(detail(page, none)).toBeVisible()
+    await expect(detail(page, none).getByTestId('consequence')).toHaveCount(0)
+  })
+
   test('shows that the same call was denied before, with the reason', async ({ page, hub, agent }) => {
     const denied: number[] = []
     for (const reason of ['No.', 'Plan first.']) {
