@@ -1,6 +1,7 @@
 package call
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,9 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		}
 		operands = operands[1:]
 	}
+	if len(operands) == 0 && (has(searchers, name) || name == "grep" && programs.HasOption(texts(cmd.Words), "r", "R", "recursive")) {
+		l.listDir()
+	}
 	for i, w := range operands {
 		op := FileOp(what)
 		switch {
@@ -67,6 +71,19 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		l.addFile(w, op)
 	}
 }
+
+// searchers read the directory in which they run, if they have no operands.
+const searchers = " ls dir tree du rg ag ack "
+
+// listDir adds the directory to which the line changed.
+func (l *line) listDir() {
+	if l.dir != "" && l.dir != l.c.Dir {
+		l.addMayBe("", Word{Text: l.dir, Span: l.at}, ListFile)
+	}
+}
+
+// fileName matches a name with an extension, which may be a file's.
+var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w+@%][\w+@%.-]*\.[A-Za-z]\w{0,11}$`) })
 
 // textOperands are programs whose operands are text, also if they look like files.
 const textOperands = " cd echo printf test [ [[ export alias set unset "
@@ -84,8 +101,13 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		return
 	}
 	isStart := name == "find"
+	if isStart && (len(cmd.Words) == 1 || strings.HasPrefix(cmd.Words[1].Text, "-")) || name == "fd" {
+		l.listDir()
+	}
+	isPath := false // after -- of git
 	for i, w := range cmd.Words[1:] {
 		text := w.Text
+		isPath = isPath || name == "git" && i > 0 && cmd.Words[i].Text == "--"
 		if isStart = isStart && !strings.HasPrefix(text, "-") && text != "(" && text != "!"; isStart {
 			l.addFile(w, ListFile)
 			continue
@@ -93,11 +115,18 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		if _, value, ok := strings.Cut(text, "="); ok {
 			text = value
 		}
-		if len(text) > 2 && text[0] == '-' && text[1] != '-' && strings.IndexByte("@./~", text[2]) >= 0 { // -d@file, -I../x
+		if len(text) > 2 && text[0] == '-' && text[1] != '-' && (strings.IndexByte("@./~", text[2]) >= 0 || fileName().MatchString(text[2:])) { // -d@file, -I../x
 			text = text[2:]
 		}
-		text = strings.TrimPrefix(strings.TrimPrefix(text, "@"), "file://")
-		if before, _, ok := strings.Cut(text, ":"); ok && has(wrappersWithFiles, name) && strings.HasPrefix(before, "/") { // a volume
+		if text = strings.TrimPrefix(text, "@"); isFileURI(text) {
+			text = l.c.resolve(text)
+		}
+		for part := range strings.SplitSeq(w.Text, ",") { // of docker --mount
+			if option, from, ok := strings.Cut(part, "="); ok && (option == "src" || option == "source") {
+				l.addFile(Word{Text: from, Span: w.Span}, UseFile)
+			}
+		}
+		if before, _, ok := strings.Cut(text, ":"); ok && has(wrappersWithFiles, name) && before != "" && strings.IndexByte("./", before[0]) >= 0 { // a volume
 			l.addFile(Word{Text: before, Span: w.Span}, UseFile)
 		}
 		if name == "find" && i > 0 && has(" -name -iname -path -ipath -wholename ", cmd.Words[i].Text) {
@@ -108,10 +137,13 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		}
 		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e" && name != "dotenv")
 		isHidden := len(text) > 1 && text[0] == '.' && text[1] != '.' && text[1] != '/'
-		if isMessage || strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || !isHidden && !strings.Contains(text, "/") {
-			continue
+		switch {
+		case strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || i > 0 && cmd.Words[i].Text == "-m":
+		case (isHidden || strings.Contains(text, "/")) && !isMessage:
+			l.addFile(Word{Text: text, Span: w.Span}, UseFile)
+		case isPath, fileName().MatchString(text) && text != "process.env" && text != "import.meta.env": // expressions in JavaScript
+			l.addMayBe(l.dir, Word{Text: text, Span: w.Span}, UseFile)
 		}
-		l.addFile(Word{Text: text, Span: w.Span}, UseFile)
 	}
 }
 

@@ -82,7 +82,7 @@ func schemeOf(text string) string {
 func (c *Call) resolve(name string) string {
 	if isFileURI(name) {
 		name = name[len("file:"):]
-		if rest, ok := strings.CutPrefix(name, "//"); ok {
+		if rest, ok := strings.CutPrefix(strings.Replace(name, "//localhost/", "///", 1), "//"); ok {
 			if name = rest; !strings.HasPrefix(rest, "/") { // file://host/share
 				name = "//" + rest
 			}

@@ -115,7 +115,7 @@ func (l *line) add(cmd Command) {
 
 // dirOptions are the options that tell a program where to work.
 var dirOptions = map[string]string{
-	"git": " -C ", "env": " -C --chdir ", "sudo": " -D --chdir ", "make": " -C --directory ", "gmake": " -C --directory ", "tar": " -C --directory ",
+	"git": " -C --work-tree ", "env": " -C --chdir ", "sudo": " -D --chdir ", "make": " -C --directory ", "gmake": " -C --directory ", "tar": " -C --directory ",
 	"go": " -C ", "ninja": " -C ", "cargo": " -C ", "pnpm": " -C --dir ", "npm": " --prefix ", "yarn": " --cwd ", "bun": " --cwd ", "uv": " --directory ",
 }
 
@@ -126,11 +126,15 @@ func (l *line) dirOption(name string, cmd *Command) (found bool) {
 		if !isAttached && i+2 < len(cmd.Words) {
 			to = cmd.Words[i+2].Text
 		}
+		if short := w.Text[:min(2, len(w.Text))]; len(w.Text) > 2 && short == "-C" && name != "git" && has(dirOptions[name], short) { // env -Cdir
+			option, to = short, w.Text[2:]
+		}
 		if has(dirOptions[name], option) {
 			if name == "tar" { // the files before it are here
 				l.mayBeIn(l.dir)
 			}
 			l.dir, found = joinDir(l.dir, to), true
+			l.listDir()
 		}
 	}
 	return found
@@ -176,19 +180,22 @@ func (l *line) variables(cmd *Command) {
 
 // changeDir follows cd.
 func (l *line) changeDir(name string, cmd *Command) {
-	if words := texts(cmd.Words); (name == "builtin" || name == "command") && len(words) > 1 && has(" cd pushd popd ", words[1]) {
+	if words := texts(cmd.Words); (name == "builtin" || name == "command") && len(words) > 1 && has(" cd chdir pushd popd ", words[1]) {
 		name, cmd = words[1], &Command{Words: cmd.Words[1:], Before: cmd.Before}
 	}
-	if name != "cd" && name != "pushd" && name != "popd" {
+	if !has(" cd chdir pushd popd ", name) {
 		return
 	}
 	l.mayBeIn(l.dir)
 	to := ""
-	if name == "cd" && len(cmd.Words) == 1 {
+	if name != "popd" && name != "pushd" && len(cmd.Words) == 1 {
 		to = "~"
 	}
 	for _, w := range cmd.Words[1:] {
-		if !w.Dynamic && !w.Pattern && !strings.HasPrefix(w.Text, "-") {
+		switch {
+		case w.Dynamic && strings.Contains(w.Text, "/"): // $(pwd)/x
+			l.mayBeIn(joinDir(l.dir, w.Text))
+		case !w.Dynamic && !strings.HasPrefix(w.Text, "-"):
 			to = w.Text
 		}
 	}

@@ -25,7 +25,8 @@ func isFilter(cmd *Command) bool {
 	case has(" awk gawk mawk nawk ", name):
 		return isEach(func(text string) bool {
 			text = strings.ReplaceAll(text, "||", "")
-			return !strings.ContainsAny(text, "|@\x00") && !strings.Contains(text, "system") && !strings.Contains(text, "getline") && !strings.Contains(text, "load")
+			return !strings.ContainsAny(text, "|@\x00") && !strings.Contains(text, "system") && !strings.Contains(text, "getline") && !strings.Contains(text, "load") &&
+				!strings.Contains(strings.ReplaceAll(text, " ", ""), `>"`) // print > "file"
 		})
 	case has(" sed gsed ", name):
 		return isEach(sedFilter().MatchString)

@@ -45,9 +45,9 @@ type line struct {
 	inWord bool // in a substitution, whose output becomes words
 	// assigned are the variables that it sets: $HOME is known unless it is one of them.
 	assigned map[string]bool
-	values   map[string]Word           // of variables that are known
-	certain  map[*syntax.CallExpr]bool // assignments that certainly run
-	count    map[string]int            // of assignments, by variable
+	values   map[string]Word      // of variables that are known
+	certain  map[syntax.Node]bool // assignments that certainly run
+	count    map[string]int       // of assignments, by variable
 	// quotesCode: a quoted text has a substitution. evaluates: a builtin or an arithmetic expression may
 	// evaluate a variable, and run it.
 	// namesIndex: a text has the [ of an index, without which none is evaluated.
@@ -467,6 +467,9 @@ func (l *line) mayLeave(dir string) {
 
 // joinDir returns p as an absolute path if that is known.
 func joinDir(dir, p string) string {
+	if rest, ok := strings.CutPrefix(p, "~+/"); ok {
+		p = rest
+	}
 	if dir == "" || volumeOf(p) != "" || p == "" || p[0] == '~' {
 		return p
 	}
@@ -479,7 +482,7 @@ func (l *line) call(s *syntax.Stmt, call *syntax.CallExpr, redirects []Redirect,
 	for _, a := range call.Assigns {
 		cmd.Assignments = append(cmd.Assignments, l.assignment(a))
 	}
-	l.know(call, cmd.Assignments)
+	l.know(call, call.Assigns, cmd.Assignments)
 	for _, r := range s.Redirs {
 		if n := len(call.Args); n > 0 && (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && call.Args[n-1].End().After(r.End()) {
 			l.unread(cmd.Span, "sh takes &> for the end of a command")
@@ -504,6 +507,7 @@ func (l *line) declaration(s *syntax.Stmt, d *syntax.DeclClause, redirects []Red
 		cmd.Words = append(cmd.Words, l.assignment(a))
 	}
 	l.add(cmd)
+	l.know(d, d.Args, cmd.Words[1:])
 }
 
 func (l *line) assignment(a *syntax.Assign) Word {

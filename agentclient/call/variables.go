@@ -1,6 +1,7 @@
 package call
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -51,7 +52,7 @@ func (l *line) findVariables(file *syntax.File) {
 	for _, name := range []string{"HOME", "PWD"} {
 		l.assigned[name] = l.assigned[name] || count[name] > 0
 	}
-	l.certain = map[*syntax.CallExpr]bool{}
+	l.certain = map[syntax.Node]bool{}
 	for _, s := range file.Stmts {
 		l.findCertain(s)
 	}
@@ -114,6 +115,7 @@ func (l *line) findCertain(s *syntax.Stmt) (onlyAssigns bool) {
 		}
 		return has(" cd set true : ", cmd.Args[0].Lit())
 	case *syntax.DeclClause:
+		l.certain[cmd] = !slices.ContainsFunc(cmd.Args, func(a *syntax.Assign) bool { return a.Name == nil }) // -i and others change the value
 		return true
 	case *syntax.BinaryCmd:
 		return cmd.Op != syntax.Pipe && cmd.Op != syntax.PipeAll && l.findCertain(cmd.X) && cmd.Op == syntax.AndStmt && l.findCertain(cmd.Y)
@@ -125,9 +127,9 @@ func (l *line) findCertain(s *syntax.Stmt) (onlyAssigns bool) {
 const maxValue = 256
 
 // know keeps the values of assignments.
-func (l *line) know(call *syntax.CallExpr, words []Word) {
-	for i, a := range call.Assigns {
-		if !l.certain[call] || a.Append || a.Index != nil || a.Array != nil || !l.isOnce(a.Name.Value) {
+func (l *line) know(n syntax.Node, assigns []*syntax.Assign, words []Word) {
+	for i, a := range assigns {
+		if !l.certain[n] || a.Naked || a.Append || a.Index != nil || a.Array != nil || !l.isOnce(a.Name.Value) {
 			continue
 		}
 		value := words[i]

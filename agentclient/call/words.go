@@ -221,7 +221,9 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, isFirst, isQuoted bool) {
 	}
 	syntax.Walk(p, func(n syntax.Node) bool {
 		if inner, ok := n.(*syntax.Word); ok {
-			b.line.word(inner)
+			if w := b.line.word(inner); p.Exp != nil && inner == p.Exp.Word && !w.Dynamic && p.Exp.Op <= syntax.AssignUnsetOrNull {
+				b.addMayBe(b.dir, w, UseFile) // ${x:-file}
+			}
 			return false
 		}
 		return true

@@ -79,15 +79,33 @@ func TestRunsCondition_IgnoresMentions(t *testing.T) {
 // Each line of the corpus has a glob, and after a tab a command that touches a file of it.
 func TestFileCondition_FollowsDirectories(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/directories.txt")
+	for line, effect := range effectsOn(t, "directories.txt") {
+		require.NotEmpty(t, effect, line)
+	}
+}
+
+// No line of the corpus touches a file of its glob, as far as one can tell.
+func TestFileCondition_IgnoresOtherFiles(t *testing.T) {
+	t.Parallel()
+	for line, effect := range effectsOn(t, "other_files.txt") {
+		require.Empty(t, effect, line)
+	}
+}
+
+// effectsOn returns the lines of a file, and what a rule on the glob at the start of each says to its command.
+func effectsOn(t *testing.T, file string) map[string]policy.Effect {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
 	require.NoError(t, err)
+	effects := map[string]policy.Effect{}
 	for line := range strings.Lines(string(text)) {
 		glob, command, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		p := mustParsePolicy(t, `{"rules": [{"tool": "*", "when": {"file": {"glob": "`+glob+`"}}, "then": "deny"}]}`)
 		c := bashCall(strings.ReplaceAll(command, "⏎", "\n"))
 		c.Dir = "/home/dev/shop"
-		require.NotEmpty(t, p.Evaluate(c).Effect, line)
+		effects[line] = p.Evaluate(c).Effect
 	}
+	return effects
 }
 
 // Each line of the corpus touches .env.

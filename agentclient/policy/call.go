@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/matcher"
@@ -110,8 +112,8 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*value, p
 func (c *callArguments) files() (values []*value) {
 	read := c.reading()
 	for _, f := range slices.Concat(read.Files, read.MayBe, scriptFiles(read)) {
-		if strings.HasSuffix(f.Path, call.Expansion) {
-			continue // a variable in an operand is compared with nothing: cat "$f" in a loop would ask all day
+		if dir, name := path.Split(f.Path); name == call.Expansion && (dir == "" || path.Clean(dir) == read.Dir) {
+			continue // only a variable is compared with nothing: cat "$f" in a loop would ask all day
 		}
 		for _, p := range slices.Concat(namesOf(strings.ReplaceAll(f.Path, call.Expansion, "x")), spellings(f.Path, read.Dir)) {
 			values = append(values, call.NewText(p))
@@ -141,11 +143,22 @@ func homeDir(p string) string {
 	return ""
 }
 
+// processDir matches the names of the root and the working directory that /proc has.
+var processDir = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/proc/[^/]*/(root|cwd)\b`) })
+
+// quotedFile matches the name of a file in code, such as "x.env".
+var quotedFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("[\"'`]([\\w+@%][\\w+@%.-]*\\.[A-Za-z]\\w{0,11})[\"'`]")
+})
+
 // spellings returns a path as rules may name it: with an empty or another value of its variables, from the home
 // directory, without what Windows ignores at its end, and with a slash, because a directory has files.
 func spellings(p, dir string) []string {
 	plain := strings.ReplaceAll(p, call.Expansion, "")
-	name, _, _ := strings.Cut(strings.TrimPrefix(plain, "/proc/self/root"), "::$")
+	if at := processDir().FindStringSubmatchIndex(plain); at != nil {
+		plain = map[string]string{"root": "", "cwd": dir}[plain[at[2]:at[3]]] + plain[at[3]:]
+	}
+	name, _, _ := strings.Cut(plain, "::$")
 	all := slices.Compact([]string{strings.ReplaceAll(p, call.Expansion, "x"), plain, strings.TrimRight(name, ". "), plain + "/"})
 	if home := homeDir(plain); home != "" {
 		return append(all, "~/"+plain[len(home):])
@@ -159,6 +172,9 @@ func spellings(p, dir string) []string {
 func scriptFiles(read *call.Call) (files []call.File) {
 	isOther := func(r rune) bool { return strings.ContainsRune(" \t\n\"'`()[]{}<>,;=|&", r) }
 	for _, s := range read.Scripts {
+		for _, m := range quotedFile().FindAllStringSubmatch(s.Text, 4096) {
+			files = append(files, call.File{Path: path.Join(read.Dir, m[1])})
+		}
 		for text := range strings.FieldsFuncSeq(s.Text, isOther) {
 			isHidden := len(text) > 2 && text[0] == '.' && text[1] >= 'a' && text[1] <= 'z'
 			if (isHidden || strings.Contains(text, "/")) && len(files) < 4096 {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
@@ -49,6 +50,9 @@ func (c *condition) check(args *callArguments) (matcher.Verdict, string) {
 	if c.forAllow {
 		best = worst
 	}
+	if best == matcher.NoMatch && !c.forAllow && c.isFile() && c.Op == "glob" && slices.ContainsFunc(values, c.meets) {
+		return matcher.Indeterminate, "a pattern in a path may stand for the file"
+	}
 	if unread := args.reading().Unread; best == matcher.NoMatch && !c.forAllow && len(unread) > 0 && c.mayBeUnread() {
 		return matcher.Indeterminate, unread[0].Reason
 	}
@@ -56,6 +60,16 @@ func (c *condition) check(args *callArguments) (matcher.Verdict, string) {
 		return matcher.Indeterminate, fmt.Sprintf("its argument %s has a type or size that the rule can't compare", strings.Join(c.path, "."))
 	}
 	return best, ""
+}
+
+// meets reports whether a shell may replace a pattern in the directories of a path by names that match. One
+// of only stars is no such pattern: packages/*/x would ask all day.
+func (c *condition) meets(v *value) bool {
+	text, _ := v.Text()
+	segments := strings.Split(text, "/")
+	return slices.ContainsFunc(segments[:len(segments)-1], func(s string) bool {
+		return strings.ContainsAny(s, "*?[") && strings.Trim(s, "*") != ""
+	}) && matcher.GlobsMeet(c.Text, text)
 }
 
 // mayBeUnread reports whether a part of a call that can't be read may hold the argument.

@@ -1,8 +1,10 @@
 package matcher
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -87,4 +89,39 @@ func (g Glob) skipTo(text string, from, at int) int {
 		return from + n
 	}
 	return len(text)
+}
+
+// class matches a class of characters in a pattern of a shell.
+var class = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[!^]?\]?[^\]]*\]`) })
+
+// maxMeet bounds the product of the lengths of two patterns that are compared.
+const maxMeet = 1 << 20
+
+// GlobsMeet reports whether a pattern of a rule matches a path that a shell may put in place of another one,
+// whose stars match neither / nor a dot that begins a name. It ignores case.
+func GlobsMeet(rule, shell string) bool {
+	a, b := NewGlob(rule, true).pattern, NewGlob(class().ReplaceAllString(shell, "?"), true).pattern
+	if len(a)*len(b) > maxMeet {
+		return true
+	}
+	below, row := make([]bool, len(b)+1), make([]bool, len(b)+1) // whether the rests from i+1 or i, and from j meet
+	for i := len(a); i >= 0; i-- {
+		for j := len(b); j >= 0; j-- {
+			takes := i < len(a) && j < len(b) && a[i] != '/' && (a[i] != '.' || j > 0 && b[j-1] != '/')
+			switch {
+			case i < len(a) && a[i] == anyText:
+				row[j] = below[j] || j < len(b) && row[j+1]
+			case j == len(b):
+				row[j] = i == len(a)
+			case b[j] == anyText:
+				row[j] = row[j+1] || takes && below[j]
+			case i == len(a):
+				row[j] = false
+			default:
+				row[j] = (a[i] == b[j] || a[i] == anyRune || b[j] == anyRune && takes) && below[j+1]
+			}
+		}
+		below, row = row, below
+	}
+	return below[0]
 }

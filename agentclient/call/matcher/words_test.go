@@ -92,3 +92,19 @@ func FuzzOptions_Cover(f *testing.F) {
 		}
 	})
 }
+
+func TestGlobsMeet(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule, shell string
+		want        bool
+	}{
+		{"/etc/*", "/e*/passwd", true}, {"/etc/*", "/e?c/x", true}, {"/etc/*", "/e[!a]c/x", true}, {"/etc/*", "/E*/x", true},
+		{"/etc/*", "/*/x", true}, {"/etc/*", "/e*", false}, {"/etc/*", "/x*/passwd", false}, {"/etc/passwd", "/e*/p*", true},
+		{"*/.ssh/*", "/home/dev/.s*/x", true}, {"*/.ssh/*", "/home/dev/*/x", false}, {"*/.ssh/*", "/home/dev/?ssh/x", false},
+		{"*.env", "/p*/.e*", true}, {"*.env", "/p*/x*", true}, {"*.env", "/p*/main.go", false}, {"a?c", "a*", true}, {"", "*", true},
+	} {
+		require.Equal(t, c.want, matcher.GlobsMeet(c.rule, c.shell), "%s %s", c.rule, c.shell)
+	}
+	require.True(t, matcher.GlobsMeet(strings.Repeat("*a", 1<<10), strings.Repeat("*b", 1<<10)))
+}
