@@ -28,6 +28,7 @@ type Call struct {
 
 	arguments   *Value // parsed
 	isKnown     bool   // the tool is in the table
+	stdin       Word   // text that the tool types into its command
 	wrapped     int    // commands in the operands of others
 	written     map[string]*writtenFile
 	ran         map[string]bool // files, by their base names

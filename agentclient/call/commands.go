@@ -42,6 +42,12 @@ func (r reader) run(text string, at Span, shell Shell) {
 func (r reader) commands(n *Value, at string) {
 	c := r.call
 	shell := r.shell()
+	c.stdin = Word{}
+	for _, m := range n.members {
+		if r.tool.kindOf(m.Name) == "stdin" {
+			m.eachText(below(at, m.Name), func(text string, span Span) { c.stdin = Word{Text: text, IsQuoted: true, Span: span} }, func(*Value, string) {})
+		}
+	}
 	rest, restAt, hasCommand, isOperand, first := "", "", false, false, len(c.Commands)
 	for _, m := range n.members {
 		kind := r.tool.kindOf(m.Name)
@@ -123,6 +129,7 @@ func (l commandList) read(v *Value, at string) {
 	}
 	words, isWords := v.Words()
 	switch {
+	case !l.tool.known && (v.kind == NumberKind || v.kind == BoolKind): // {"run": 5}
 	case v.kind == NullKind || v.kind == TextKind && v.literal == "" && l.rest == "":
 	case v.kind == TextKind:
 		l.line(v.literal, wholeSpan(v, at))
@@ -140,7 +147,10 @@ func (l commandList) read(v *Value, at string) {
 			items.read(m.Value, below(at, m.Name))
 		}
 	case v.kind == ObjectKind:
-		l.nested(v, at)
+		lines := len(l.call.Lines)
+		if l.nested(v, at); l.tool.common == "Bash" && len(l.call.Lines) == lines {
+			l.call.addUnread(Span{Pointer: at}, "its command is not text")
+		}
 	default:
 		l.call.addUnread(Span{Pointer: at}, "its command is not text")
 	}

@@ -17,7 +17,7 @@ const (
 	// wrappers run the command in their operands, after that number of operands.
 	wrappers = ` sudo doas pkexec run0 gsudo runuser nohup setsid nice ionice timeout:1 gtimeout:1 time stdbuf unbuffer caffeinate chronic
  env xargs strace ltrace valgrind perf:1 flock:1 watch entr script screen tmux:1 systemd-run systemd-inhibit setpriv unshare nsenter chroot:1 capsh
- firejail bwrap proot fakeroot setarch linux32 linux64 catchsegv rlwrap dotenv cross-env concurrently aws-vault:2 chamber:2 op:1 doppler:1 direnv:2
+ firejail bwrap proot fakeroot setarch linux32 linux64 catchsegv rlwrap arch dotenv cross-env concurrently aws-vault:2 chamber:2 op:1 doppler:1 direnv:2
  chrt:1 taskset:1 exec command builtin coproc busybox toybox ssh:1 rsh:1 mosh:1 autossh:1 sshpass pssh adb:1 parallel npx bunx pnpx uvx nix-shell watchexec nodemon
  docker:2 podman:2 nerdctl:2 docker-compose:2 podman-compose:2 kubectl:2 oc:2 crictl:2 ctr:2 lxc:2 multipass:2 vagrant:1 heroku:1 ip:3
  npm:1 pnpm:1 bun:1 go:1 cargo:1 dotnet:1 bundle:1 mise:1 asdf:1 conda:1 mamba:1 poetry:1 pipenv:1 uv:1 rye:1 hatch:1 pdm:1 pipx:1 nix:1 stack:1 cabal:1

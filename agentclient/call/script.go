@@ -67,6 +67,11 @@ var sedFilter = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*` + command + `(?:\s*[;\n]\s*` + command + `)*\s*;?\s*$`)
 })
 
+// codeOption matches an option and its value, also attached, if the option has code in many programs.
+var codeOption = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^| )--?([ce]|eval|exec|execute|command|cmd|call|code|run|script|shell|up|down|(pre|post|on)-[\w-]+|[\w-]+-(hook|command|cmd|script|exec|filter|interpreter|eval))[ =]`)
+})
+
 // options reads the words that a program may run because of one of its options, or because it runs
 // what its words say, as an interpreter. Other words with more than a name in them are text.
 func (l *line) options(name string, cmd *Command) {
@@ -79,6 +84,8 @@ func (l *line) options(name string, cmd *Command) {
 	names := effect == programs.Executes && !strings.HasPrefix(option, "--git-dir") && !strings.HasPrefix(option, "--exec-path")
 	for i, w := range cmd.Words[1:] {
 		switch text := w.Text; {
+		case !runs && w.IsQuoted && isCode(text) && codeOption().MatchString(cmd.Words[i].Text+" "+text) && !programs.IsKnown(name):
+			l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
 		case name == "git" && strings.HasPrefix(strings.ToLower(text), "alias."):
 			l.c.Scripts = append(l.c.Scripts, Script{name, "git " + strings.Join(all[i+1:], " "), w.Span})
 		case runs && (cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e") && w.Dynamic && strings.Trim(text, Expansion+" ;\n") == "":

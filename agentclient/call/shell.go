@@ -75,6 +75,9 @@ const (
 func (c *Call) readCommand(text string, at Span, sh Shell, parts []part) {
 	c.Lines = append(c.Lines, Line{text, sh, at})
 	l := &line{c: c, text: text, at: at, by: -1, parts: parts, dir: c.Dir, assigned: map[string]bool{}}
+	if c.stdin.Text != "" {
+		l.stdin = input{kind: hereInput, script: c.stdin}
+	}
 	if sh != POSIX {
 		l.readWindows(sh, None)
 		return

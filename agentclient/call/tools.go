@@ -17,13 +17,13 @@ import (
 // name), or call (it calls the tool that its arguments name). The argument - is a text in place of the
 // arguments, or an item of a list in place of them.
 const toolTable = `
-Bash sh zsh developer__shell                     | Bash | sh | patterns=lines
-execute_bash control_bash_process                | Bash | sh | path=dir
+Bash sh zsh developer__shell                     | Bash | sh | patterns=lines input=stdin stdin=stdin
+execute_bash control_bash_process                | Bash | sh | path=dir input=stdin stdin=stdin
 Monitor                                          | Bash | -  |
 shell shell_command exec_command local_shell container.exec Execute terminal unified_exec powershell_or_bash beforeShellExecution
-                                                 | Bash | -  | patterns=lines shell=hidden code=hidden read=read write=write
+                                                 | Bash | -  | patterns=lines shell=hidden code=hidden input=stdin stdin=stdin read=read write=write
 run_shell_command run_command execute_command run_in_terminal run_terminal_cmd run_terminal_command
-                                                 | Bash | -  | directory=dir dir_path=dir read=read write=write
+                                                 | Bash | -  | directory=dir dir_path=dir input=stdin stdin=stdin read=read write=write
 run_commands                                     | Bash | -  | args=operands -=lines
 PowerShell pwsh                                  | Bash | powershell |
 execute_pwsh control_pwsh_process                | Bash | powershell | path=dir
@@ -110,7 +110,7 @@ func KnownAgent(agent string) string {
 // argumentTable is the meaning of arguments by name, for all tools. Of several names with one meaning the
 // first is the most specific one.
 const argumentTable = `
-command: command cmd commandline cmdline shellcommand bashcommand script bash program executable
+command: command cmd commandline cmdline shellcommand bashcommand script bash program executable run exec
 lines: commands
 words: args argv arguments
 env: env envs environment environmentvariables envvars

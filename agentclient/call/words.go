@@ -175,8 +175,11 @@ func (b *wordBuilder) part(part syntax.WordPart, isFirst, isQuoted bool) {
 		b.word.Pattern = true
 		b.out.WriteString(Expansion)
 		b.word.Dynamic = true
-		if strings.ContainsAny(p.Pattern.Value, "`$") {
+		switch pattern := p.Pattern.Value; {
+		case strings.ContainsAny(pattern, "`$"):
 			b.unread(b.word.Span, "a pattern contains a substitution")
+		case strings.ContainsAny(pattern, `'":{+`): // *(e:'rm x':)
+			b.unread(b.word.Span, "zsh may run the end of a pattern")
 		}
 	default:
 		b.expand(isQuoted)

@@ -13,7 +13,7 @@ const codeTable = `
 sh|bash|zsh|dash|ksh|fish|ash|csh|tcsh|busybox|toybox|powershell|pwsh|cmd|wsl
 rbash|mksh|lksh|oksh|loksh|pdksh|posh|yash|hush|osh|sash|bash-static|elvish|nu|xonsh|rc|es|ion|oil|ysh|murex|newgrp|guile|racket|sbcl|ecl|clisp|raku|socat
 python|node|deno|ruby|perl|php|lua|luajit|R|Rscript|julia|groovy|scala|kotlin|swift|tclsh|wish|expect|java|jshell|ghci|runghc|elixir|iex|erl|osascript|mono
-nodejs|pypy|ipython|micropython|jython|bb|clojure|clj|qjs|gjs|ocaml|crystal|nim|mlr|maxima|sage|tex|latex|pdflatex|xelatex|lualatex
+nodejs|pypy|ghc|bpftrace|octave-cli|jrunscript|slsh|puppet|knife|rvim|rview|gvim|ipython|micropython|jython|bb|clojure|clj|qjs|gjs|ocaml|crystal|nim|mlr|maxima|sage|tex|latex|pdflatex|xelatex|lualatex
 hyperfine|sbatch|srun|watchman|watchman-make|chokidar|onchange|xterm|konsole|gnome-terminal|alacritty|plink|dbclient|tsh|ftp|sftp|lftp
 awk|gawk|mawk|nawk|sed|gsed|dc|m4|gnuplot|octave|ed|ex|vi|vim|nvim|view|emacs|gdb|lldb|irb|pry|ts-node|tsx|esno
 psql|mysql|mariadb|sqlite3|duckdb|sqlcmd|clickhouse-client|mongo|mongosh|redis-cli|valkey-cli
@@ -31,7 +31,7 @@ flatpak|snap run
 sops exec-env|exec-file
 launchctl submit
 gcloud compute ssh
-setarch|linux32|linux64|catchsegv|rlwrap|dotenv|cross-env|concurrently|aws-vault|chamber|op|doppler|direnv
+arch|setarch|linux32|linux64|catchsegv|rlwrap|dotenv|cross-env|concurrently|aws-vault|chamber|op|doppler|direnv
 eval|exec|command|builtin|source|.|trap|start|open|xdg-open|coproc|alias
 ssh|rsh|mosh|autossh|sshpass|pssh|pdsh|fab|salt|ansible|ansible-playbook|adb|psexec|winrs
 npx|bunx|pnpx|uvx|tox|nox|make|gmake|nmake|ninja|just|task|rake|ant|gradle|gradlew|mvn|mvnw|invoke|inv|yarn|nix-shell|pm2|forever|wine
@@ -46,12 +46,14 @@ kubectl|oc run|exec|debug|rsh
 crictl|ctr|lxc|multipass exec
 vagrant|fly|flyctl|heroku|gcloud ssh
 heroku run|run:detached
-git submodule foreach
+git submodule|submodule--helper foreach
 git bisect run
 git filter-branch
 go run|generate|tool
 cargo run|install|script|watch
 dotnet run|exec|script|fsi
+cmake env|time|rm
+pyenv|rbenv|nodenv|goenv|composer exec
 mix run|eval
 rails|artisan|bin/rails runner|console|tinker|r|c
 bundle|mise|asdf|conda|mamba exec|run|x
@@ -113,6 +115,9 @@ go build|test|run|vet|install|list|generate|fix : -exec --exec -toolexec --toole
 go env : -w -u
 tar|bsdtar|gtar : --to-command --checkpoint-action --use-compress-program -I --info-script --new-volume-script -F --rsh-command --rmt-command values=fCTXbgHKLNV
 cpio : --rsh-command
+coreutils : --coreutils-prog --coreutils-prog-shebang
+nano|pico : -s --speller
+gem open : -e --editor
 zip : --unzip-command -TT…
 bun : -e --eval -p --print
 find : -exec -execdir -ok -okdir
@@ -133,7 +138,7 @@ split : --filter
 rsync : -e --rsh --rsync-path --password-command values=fBMT
 ssh : -F values=bceiIJlmopQRSWwDEBL
 scp|sftp : -S -F -D values=ciJloP
-ssh|scp|sftp : ProxyCommand… LocalCommand… KnownHostsCommand… -oProxyCommand… -oLocalCommand… -oKnownHostsCommand…
+ssh|autossh|scp|sftp : ProxyCommand… LocalCommand… KnownHostsCommand… -oProxyCommand… -oLocalCommand… -oKnownHostsCommand…
 curl : -K --config --engine
 wget : --use-askpass --config -e --execute values=oaiBtOTwQPUlARDIX
 kubectl|oc|helm : --kubeconfig
@@ -145,9 +150,9 @@ npm|pnpm|npx : --script-shell --node-options --userconfig --globalconfig --git -
 pip : --global-option --install-option --build-option
 cargo : --config
 eslint : --rulesdir --resolve-plugins-relative-to
-gcc|g++|cc|c++|clang|clang++ : -wrapper -fplugin… -specs… -B… -Xclang -load
+gcc|g++|cc|c++|c89|c99|clang|clang++ : -wrapper -fplugin… -specs… -B… -Xclang -load
 make|gmake : --eval SHELL=… CC=… MAKEFILES=…
-vim|vi|nvim|view|vimdiff|ex : -c --cmd -S +…
+vim|vi|nvim|view|rvim|rview|gvim|vimdiff|ex : -c --cmd -S +…
 emacs : --eval --execute -l --load -f --funcall
 gdb|lldb : -ex -x -iex --eval-command --command -o -s
 mysql|mariadb : --pager
@@ -169,7 +174,7 @@ ip : -batch -b --batch
 strace|ltrace : writes -o --output values=eptsuEaPSXI
 aws : --endpoint-url --cli-input-json --ca-bundle
 gh : --hostname
-rpm : -E --eval --pipe --load --rcfile --macros
+rpm|rpmdb|rpmquery|rpmverify|rpmbuild : -E --eval --pipe --load --rcfile --macros
 diff3|sdiff : --diff-program
 gawk|awk : -l --load values=fFvieE
 `
