@@ -158,13 +158,13 @@ const (
 
 var (
 	settingsFiles = strings.Fields(`.npmrc .pypirc .netrc _netrc .pgpass .my.cnf .htpasswd .flaskenv .dockercfg .s3cfg .boto .terraformrc terraform.rc auth.json
-		local.settings.json wp-config.php secrets.yml secrets.yaml secrets.json secrets.toml secrets.env credentials.tfrc.json`)
-	keyFiles = strings.Fields(`id_rsa id_ed25519 id_ecdsa id_dsa deploy_key .git-credentials .vault-token credentials.json .credentials.json credentials.toml
+		local.settings.json .sentryclirc .clasprc.json .yarnrc.yml pgpass.conf rclone.conf wp-config.php secrets.yml secrets.yaml secrets.json secrets.toml secrets.env credentials.tfrc.json`)
+	keyFiles = strings.Fields(`id_ecdsa_sk id_ed25519_sk .vault_pass .vault_password secring.gpg wallet.dat client_secret.json client_secrets.json id_rsa id_ed25519 id_ecdsa id_dsa deploy_key .git-credentials .vault-token credentials.json .credentials.json credentials.toml
 		oauth_creds.json shadow gshadow master.key kubeconfig kubeconfig.yaml kubeconfig.yml`)
-	secretLists        = strings.Fields("secret.txt secrets.txt password.txt passwords.txt") // no samples: *.txt is common
-	settingsExtensions = []string{".tfvars", ".tfstate", ".env"}
+	secretLists        = strings.Fields("secret.txt secrets.txt password.txt passwords.txt passwords.csv api_key.txt apikey.txt secret.json .secrets .token") // no samples: *.txt is common
+	settingsExtensions = []string{".tfvars", ".tfstate", ".env", ".ovpn", ".kubeconfig"}
 	examples           = []string{"example", "sample", "template", "dist", "test", "defaults"}
-	keyExtensions      = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"}
+	keyExtensions      = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".p8", ".pk8"}
 	// secretSamples are names that a pattern must not match.
 	secretSamples = sync.OnceValue(func() []string {
 		names := slices.Concat(settingsFiles, keyFiles, []string{".env", "server.key", "service-account.json"})
@@ -187,6 +187,11 @@ func isEnvFile(base string) bool {
 	return ok && (rest == "" || rest == "rc" || strings.IndexByte("._-~#*", rest[0]) >= 0)
 }
 
+// isKeyName reports whether a name is one that people give to a key of SSH.
+func isKeyName(base string) bool {
+	return strings.HasSuffix(base, "_rsa") || strings.HasSuffix(base, "_ed25519") || strings.HasSuffix(base, "_ecdsa")
+}
+
 // isServiceKey reports whether a name is one that a cloud service gives to a downloaded key. The name
 // is in lower case.
 func isServiceKey(base string) bool {
@@ -194,7 +199,7 @@ func isServiceKey(base string) bool {
 		return false
 	}
 	plain := strings.ReplaceAll(strings.ReplaceAll(base, "-", ""), "_", "")
-	return strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") || strings.Contains(plain, "firebaseadminsdk")
+	return strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") || strings.HasPrefix(plain, "clientsecret") || strings.Contains(plain, "firebaseadminsdk")
 }
 
 // SecretFileKind classifies the path of a file by its name. It covers common names only.
@@ -206,7 +211,8 @@ func SecretFileKind(p string) SecretKind {
 	switch {
 	case base == "process.env": // an expression in JavaScript
 		return NotSecret
-	case isEnvFile(base), slices.Contains(settingsExtensions, ext), strings.HasSuffix(base, ".tfstate.backup"):
+	case isEnvFile(base), strings.HasPrefix(base, ".dev.vars"), slices.Contains(settingsExtensions, ext), strings.HasSuffix(base, ".tfstate.backup"),
+		strings.HasSuffix(base, ".tfvars.json"), strings.HasPrefix(base, ".") && strings.HasSuffix(base, "_history"):
 		if isExample(base) {
 			return NotSecret
 		}
@@ -215,8 +221,10 @@ func SecretFileKind(p string) SecretKind {
 		return SecretSettings
 	case ext == ".pub":
 		return NotSecret
-	case slices.Contains(keyFiles, base), slices.Contains(keyFiles, strings.TrimSuffix(base, ext)) && slices.Contains([]string{".bak", ".old", ".orig"}, ext),
-		slices.Contains(keyExtensions, ext),
+	case slices.Contains([]string{".bak", ".old", ".orig"}, ext) && len(base) > len(ext):
+		return SecretFileKind(strings.TrimSuffix(strings.TrimRight(p, " ."), ext))
+	case slices.Contains(keyFiles, base),
+		slices.Contains(keyExtensions, ext), isKeyName(base),
 		ext == ".key" && len(base) > 4,
 		under(".ssh") && !slices.Contains([]string{"config", "known_hosts", "*.pub"}, base),
 		base == "credentials" && (under(".aws") || under(".git") || under(".gem") || under(".cargo")), under(".aws") && base == "config",

@@ -279,3 +279,17 @@ func TestHasOption(t *testing.T) {
 		require.Equal(t, want, programs.HasOption(strings.Fields(call), "r", "recursive"), call)
 	}
 }
+
+func TestSecretFileKind(t *testing.T) {
+	t.Parallel()
+	for _, name := range strings.Fields(`.dev.vars .dev.vars.production .sentryclirc .yarnrc.yml rclone.conf AuthKey_1.p8 client.ovpn admin.kubeconfig x.auto.tfvars.json
+		.vault_pass id_ed25519_sk github_rsa deploy_ed25519 server.key.old id_rsa.bak .env.bak client_secret_1.apps.json secret.json passwords.csv .secrets .bash_history`) {
+		require.NotEqual(t, programs.NotSecret, programs.SecretFileKind("app/"+name), name)
+	}
+	for _, name := range strings.Fields(".dev.vars.d/x .env.example main.go.bak tokens.json secret.go history.md git_history.bak config.json a.old .old id_rsa.pub") {
+		require.Equal(t, programs.NotSecret, programs.SecretFileKind("app/"+name), name)
+	}
+	for _, name := range []string{"", ".", "..", "/", " ", ". ", "x/.", ".bak", " .old"} {
+		require.Equal(t, programs.NotSecret, programs.SecretFileKind(name), name)
+	}
+}
