@@ -42,7 +42,11 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		l.likelyFiles(name, cmd)
 		return
 	}
-	operands, values, inPlace := operandsOf(cmd.Words[1:])
+	words := cmd.Words[1:]
+	if at := slices.Index(texts(words), "-P"); at >= 0 && at+1 < len(words) && strings.HasSuffix(name, "zip") {
+		words = slices.Delete(slices.Clone(words), at, at+2) // a password
+	}
+	operands, values, inPlace := operandsOf(words)
 	what, skips := strings.CutSuffix(what, " skip")
 	for _, w := range values {
 		op := FileOp(what)
@@ -115,7 +119,8 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		if _, value, ok := strings.Cut(text, "="); ok {
 			text = value
 		}
-		if len(text) > 2 && text[0] == '-' && text[1] != '-' && (strings.IndexByte("@./~", text[2]) >= 0 || fileName().MatchString(text[2:])) { // -d@file, -I../x
+		isShort := len(text) > 2 && text[0] == '-' && text[1] != '-'
+		if isShort && (strings.IndexByte("@./~", text[2]) >= 0 || fileName().MatchString(text[2:])) { // -d@file, -I../x
 			text = text[2:]
 		}
 		if text = strings.TrimPrefix(text, "@"); isFileURI(text) {
@@ -126,7 +131,8 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 				l.addFile(Word{Text: from, Span: w.Span}, UseFile)
 			}
 		}
-		if before, _, ok := strings.Cut(text, ":"); ok && has(wrappersWithFiles, name) && before != "" && strings.IndexByte("./", before[0]) >= 0 { // a volume
+		before, _, isVolume := strings.Cut(text, ":")
+		if isVolume && has(wrappersWithFiles, name) && (strings.HasPrefix(before, "/") || strings.HasPrefix(before, ".")) {
 			l.addFile(Word{Text: before, Span: w.Span}, UseFile)
 		}
 		if name == "find" && i > 0 && has(" -name -iname -path -ipath -wholename ", cmd.Words[i].Text) {

@@ -10,6 +10,13 @@ import (
 // userinfo is the user and the password in an address that a program may also take for a path, as git does.
 var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^//[^/]*@`) })
 
+const (
+	// fileRunners run the file in their first operand, or go to that directory.
+	fileRunners = " sh bash zsh dash ksh fish source . cd pushd python python3 node deno bun ruby perl php "
+	// passwordOptions take a password in -pPASSWORD.
+	passwordOptions = " mysql mysqldump mysqladmin mariadb mariadb-dump sshpass "
+)
+
 // SameShape reports whether two readings have the same commands, operators, programs, options, files
 // and hosts, in the same order, and so differ in operands and values only.
 func SameShape(a, b *Call) bool { return slices.Equal(a.shape(), b.shape()) }
@@ -18,10 +25,19 @@ func (c *Call) shape() (all []string) {
 	for i := range c.Commands {
 		cmd := &c.Commands[i]
 		var words []string
+		name, isScript := cmd.name(), false
 		for j, w := range cmd.Words {
 			switch end := strings.IndexAny(w.Text+"=", "= \n"); {
 			case j == 0:
 				words = append(words, w.Text)
+			case !isScript && has(fileRunners, name) && !strings.HasPrefix(w.Text, "-"): // it runs the file
+				isScript = true
+				if strings.ContainsAny(w.Text, " \n=") { // a script, which was read
+					w.Text = ""
+				}
+				words = append(words, w.Text)
+			case strings.HasPrefix(w.Text, "-p") && has(passwordOptions, name):
+				words = append(words, "-p")
 			case strings.HasPrefix(w.Text, "--") || len(w.Text) < 12 && strings.HasPrefix(w.Text, "-"):
 				words = append(words, w.Text[:end])
 			case strings.HasPrefix(w.Text, "-"): // may be -pSECRET

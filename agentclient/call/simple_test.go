@@ -95,3 +95,23 @@ func TestSimpleCommand_MatchesShell(t *testing.T) {
 		require.Len(t, got, len(want))
 	}
 }
+
+func TestSameShape(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"bash abc", "bash [redacted:token]", false},
+		{"bash -x abc", "bash -x [redacted:token]", false},
+		{"python3 abc", "python3 [redacted:token]", false},
+		{"cd abc && ls", "cd [redacted:token] && ls", false},
+		{"bash -c 'X=abc ls'", "bash -c 'X=[redacted:token] ls'", true},
+		{"python3 x.py --token abc", "python3 x.py --token [redacted:token]", true},
+		{"mysql -px y", "mysql -p[redacted:password] y", true},
+		{"unzip -P x y", "unzip -P [redacted:password] y", true},
+		{"unzip -P x y", "unzip -P x z", false},
+	} {
+		require.Equal(t, c.want, call.SameShape(call.ReadLine(c.a, call.POSIX), call.ReadLine(c.b, call.POSIX)), "%s: %s", c.a, c.b)
+	}
+}

@@ -170,6 +170,13 @@ func styleOf(name []byte, sep byte, spaced bool) valueStyle {
 // isSwitch matches names of flags that are followed by no value, as in --no-password.
 var isSwitch = regexp.MustCompile(`^--?(no|ask|show|skip|use|with|without|prompt|print|require|reset|revoke|rotate|create)[-_]`)
 
+var (
+	endsLine = regexp.MustCompile(`^(["'` + "`" + `\\]|[ \t]*(\r?\n|$))`)
+	// chosen matches a password that a person made up, unlike typeName.
+	chosen   = regexp.MustCompile(`^[a-z0-9!@#$%^&*-]*([a-z][0-9]|[0-9!@#$%^&*][a-z])[a-z0-9!@#$%^&*-]*$`)
+	typeName = regexp.MustCompile(`^.{0,7}$|^(u?int|float|str|bool|byte|sha|utf|base|varchar|char|decimal|uuid|md|v)[a-z]*[0-9]|^[a-z-]+$`)
+)
+
 // looksRandom reports whether a value has the form of a key in base64, and not of a name or a path.
 func looksRandom(text []byte) bool {
 	return len(text) >= 32 && text[0] != '/' && bytes.IndexByte(text, '.') < 0 && keySigns.Match(text) &&
@@ -196,7 +203,7 @@ func (v assignedValue) locate(s *scan) (match, bool) {
 	text := b[v.at:end]
 	isCommand := s.layout != nil && v.style == quotedStyle && b[v.at-1] == '`'
 	if len(text) == 0 || isCommand || text[0] == '#' && isSpace(b[v.at-1]) || // a comment
-		v.name[0] == '-' && text[0] == '-' || v.style == randomStyle && !looksRandom(text) ||
+		v.name[0] == '-' && text[0] == '-' || v.style == randomStyle && !looksRandom(text) && !(endsLine.Match(b[end:]) && chosen.Match(text) && !typeName.Match(text)) ||
 		v.style == codeStyle && isExpression(v.name, text) {
 		return match{}, false
 	}

@@ -72,10 +72,15 @@ func (r *Redactor) buildTables() {
 			r.addLiteral(prefix, func(_ *Redactor, s *scan, at int) (match, bool) { return sh.find(s, at, prefix) })
 		}
 	}
+	for i := range secretOptions {
+		o := &secretOptions[i]
+		r.addLiteral(o.literal, func(_ *Redactor, s *scan, at int) (match, bool) { return o.find(s, at) })
+	}
 	for _, p := range []literal{
 		{text: `://`, match: (*Redactor).findUserinfo},
 		{text: `:\/\/`, match: (*Redactor).findEscapedSlash},
 		{text: `hooks.slack.com\/`, match: (*Redactor).findEscapedSlash},
+		{text: `api\/webhooks\/`, match: (*Redactor).findEscapedSlash},
 		{text: `bearer `, match: (*Redactor).findBearer},
 		{text: `-----BEGIN `, match: (*Redactor).findPrivateKey},
 		{text: `eyJ`, match: (*Redactor).findJWT},

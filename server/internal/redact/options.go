@@ -1,0 +1,64 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"sync"
+)
+
+// secretOption is a form in which a command or a statement has a secret without a name of its own.
+type secretOption struct {
+	rule, literal string
+	// form matches the text from the literal on; the secret begins where group 1 does.
+	form func() *regexp.Regexp
+}
+
+// rest is what may be between a program and an option.
+const rest = `[^;|&\n]*?`
+
+var secretOptions = []secretOption{
+	newSecretOption("password", "sshpass", `sshpass +-p *(\S)`),
+	newSecretOption("password", "mysql", `mysql[a-z]*`+rest+` -p([^\s-])`),
+	newSecretOption("password", "mariadb", `mariadb[a-z-]*`+rest+` -p([^\s-])`),
+	newSecretOption("password", "mongo", `mongo[a-z]*`+rest+` -p +([^\s-])`),
+	newSecretOption("password", "redis-cli", `redis-cli`+rest+` (?:-a|--pass) +(\S)`),
+	newSecretOption("password", "curl ", `curl `+rest+`(?:-[A-Za-z]*[uU] *|--(?:proxy-)?user[ =])\\?["']?[^\s:"']*:([^\s"'/])`),
+	newSecretOption("password", "docker login ", `docker login `+rest+`-p +([^\s-])`),
+	newSecretOption("password", "podman login ", `podman login `+rest+`-p +([^\s-])`),
+	newSecretOption("password", "az login ", `az login `+rest+`-p +([^\s-])`),
+	newSecretOption("password", "oc login ", `oc login `+rest+`-p +([^\s-])`),
+	newSecretOption("password", "zip -", `zip -`+rest+`P *([^\s-])`),
+	newSecretOption("password", "htpasswd -", `htpasswd -[A-Za-z]*b[A-Za-z]* +\S+ +\S+ +(\S)`),
+	newSecretOption("password", "ldap", `ldap[a-z]+ `+rest+`-w *([^\s-])`),
+	newSecretOption("password", " pass:", ` pass:(\S)`),
+	newSecretOption("password", "password '", `password '(\S)`),
+	newSecretOption("password", "identified by '", `identified by '(\S)`),
+	newSecretOption("secret", "config", `config(?:ure)? +(?:\S+ +){0,4}?\S*[._:](?:_?auth)?(?:token|password|secret)(?:_access)?(?:_key)? +([^\s-])`),
+	newSecretOption("secret", "secret set ", `secret set `+rest+`(?:-b|--body)[ =]+(\S)`),
+	newSecretOption("secret", "from-literal", `from-literal[ =]\\?["']?[^\s="']+=(\S)`),
+}
+
+func newSecretOption(rule, literal, form string) secretOption {
+	return secretOption{rule, literal, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^` + form) })}
+}
+
+// maxCommandBytes limits the search for an option.
+const maxCommandBytes = 512
+
+// find finds the secret in the command at s.b[at:].
+func (o *secretOption) find(s *scan, at int) (match, bool) {
+	m := o.form().FindSubmatchIndex(s.b[at:min(len(s.b), at+maxCommandBytes)])
+	if m == nil || s.raw {
+		return match{}, m != nil
+	}
+	v := assignedValue{at: at + m[2], name: []byte("secret"), style: flagStyle}
+	if isQuote(s.b[v.at]) || s.b[v.at-1] == '\'' {
+		v.style = quotedStyle
+		if isQuote(s.b[v.at]) {
+			v.at++
+		}
+	}
+	found, ok := v.locate(s)
+	found.rule = o.rule
+	return found, ok && !bytes.HasPrefix(s.b[found.from:], []byte("..."))
+}

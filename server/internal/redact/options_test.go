@@ -1,0 +1,34 @@
+package redact
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Each command has the password s3cretpw, and nothing else of it is replaced.
+func TestJSON_SecretOptions(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"curl -u user:s3cretpw https://x", "curl -suuser:s3cretpw https://x", "curl --user=user:s3cretpw x", "curl --proxy-user u:s3cretpw x", "curl -u 'u:s3cretpw' x",
+		"mysql -u root -ps3cretpw db", "mysqldump -p's3cretpw' db", "mariadb-dump -ps3cretpw", "mongosh -u x -p s3cretpw", "redis-cli -h x -a s3cretpw PING",
+		"sshpass -p s3cretpw ssh h", "sshpass -ps3cretpw ssh h", "docker login -u x -p s3cretpw", "az login --service-principal -u x -p s3cretpw --tenant t",
+		"openssl rsa -passin pass:s3cretpw", "unzip -P s3cretpw x", "zip -rP s3cretpw x y", "htpasswd -bc f u s3cretpw", "ldapsearch -x -w s3cretpw -b y",
+		"aws configure set aws_secret_access_key s3cretpw", "git config --global user.password s3cretpw", "npm config set //r.example/:_authToken s3cretpw",
+		"gh secret set X --body s3cretpw", "kubectl create secret generic x --from-literal=db=s3cretpw", `psql -c "ALTER USER x PASSWORD 's3cretpw'"`,
+		"mysql -e \"CREATE USER x IDENTIFIED BY 's3cretpw'\"", "password: s3cretpw\nuser: x", "- token: s3cretpw", `echo "db-password: s3cretpw" > x.yml`,
+	} {
+		out := redacted(t, quote(t, command))
+		require.NotContains(t, out, "s3cretpw")
+		require.Contains(t, out, "[redacted:")
+		asked, _ := New().Ask([]byte(quote(t, command)), nil)
+		require.Equal(t, out, string(asked))
+	}
+	for _, command := range []string{
+		"curl -u $U:$P x", "curl --user-agent a:b x", "curl -o unzip https://x:80/", "ssh login -p 22", "mysql -p db", "sshpass -p $PW ssh h", "sshpass -f x ssh h",
+		"git config --get user.token", "npm config get registry", "echo config the token yes", "gh secret set X -b \"$(cat y)\"", "openssl x -passin env:X",
+		"password: string", "token: uint64_t", "secret: sha256sum", "token: user_token_v2", "password: next()", "token: 2 x", "password: required,min=8",
+	} {
+		require.Equal(t, quote(t, command), redacted(t, quote(t, command)))
+	}
+}
