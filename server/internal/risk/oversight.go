@@ -59,7 +59,8 @@ func (a *assessor) checkHubFiles(inv *invocation) {
 	}
 	pattern := inv.searchPattern()
 	for i := range inv.args {
-		if i != pattern && oversight.IsHubFile(inv.dir, inv.args[i].Written()) {
+		text := inv.args[i].Written()
+		if i != pattern && (oversight.IsHubFile(inv.dir, text) || containers[inv.name] && oversight.IsHubFile(inv.dir, mounted(text))) {
 			a.add(changesHub, throughIfShort(inv.span, inv.args[i].Span))
 			return
 		}
@@ -76,7 +77,7 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 	isGit := inv.name == "git"
 	at := slices.IndexFunc(inv.args, func(w call.Word) bool {
 		text := w.Written()
-		return namesSettings(inv.dir, text) || isGit && gitWrites[sub] && oversight.HoldsSettings(inv.dir, text)
+		return namesSettings(inv.dir, text) || containers[inv.name] && oversight.HoldsSettings(inv.dir, mounted(text)) || isGit && gitWrites[sub] && oversight.HoldsSettings(inv.dir, text)
 	})
 	edits := (inv.name == "yq" || strings.HasSuffix(inv.name, "awk")) && inv.findOption("i", "--inplace", "--in-place") != nil
 	if at < 0 || fileReaders[inv.name] && !edits || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
@@ -94,6 +95,20 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 	if !programs.Harmless(words, programs.WorkingDir{Project: a.CWD}) {
 		a.add(changesHooks, throughIfShort(inv.span, inv.args[at].Span))
 	}
+}
+
+// containers run programs that see the directories in their words.
+var containers = newSet("docker podman nerdctl")
+
+// mounted returns the directory that a word gives to a container, as in SOURCE:TARGET.
+func mounted(text string) string {
+	for part := range strings.SplitSeq(text, ",") {
+		if name, source, ok := strings.Cut(part, "="); ok && (name == "src" || name == "source") {
+			return source
+		}
+	}
+	source, _, _ := strings.Cut(text, ":")
+	return source
 }
 
 // gitWrites are the subcommands of git that change the files they name.
@@ -131,7 +146,7 @@ func (a *assessor) hubProgram(w *call.Word) string {
 // checkHookback adds a finding if a program of Hookback is called and not known to only read.
 func (a *assessor) checkHookback(inv *invocation, program string) {
 	expands := slices.ContainsFunc(inv.args, func(w call.Word) bool { return !w.IsQuoted && w.Dynamic })
-	if expands || !oversight.Reads(program, call.Texts(inv.args)) {
+	if expands || inv.pipedInput || !oversight.Reads(program, call.Texts(inv.args)) {
 		a.add(runsHookback, inv.span)
 	}
 }
@@ -194,11 +209,16 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 	if inv.findArgument("-0", "-l", "-L", "--list") != nil || debugs && inv.findOption("p", "--pid") == nil {
 		return
 	}
+	found := slices.Clip(a.writers(inv.cmd))
+	for i := range inv.args {
+		found = append(found, a.commandsIn(inv.args[i].Subs)...)
+	}
+	named := slices.ContainsFunc(append(found, *inv.cmd), selectsHub)
 	isNamed := func(name *regexp.Regexp) bool {
 		return a.mentions(inv.cmd, name) || (inv.pipedInput || inv.cmd.Shell == call.PowerShell) &&
 			slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentions(&c, name) })
 	}
-	named := isNamed(hubName)
+	named = named || isNamed(hubName)
 	for i := range inv.args {
 		for _, v := range inv.args[i].Vars {
 			named = named || a.hubProcesses[v.Name]
@@ -210,6 +230,22 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 	case isNamed(hubPort):
 		a.add(stopsPort, inv.span)
 	}
+}
+
+// selectsHub reports whether a pattern of pgrep, pkill or killall -r matches the name of the hub, or all processes
+// of a user do.
+func selectsHub(c call.Command) bool {
+	name := commandName(&c)
+	inv := &invocation{args: c.Words[min(1, len(c.Words)):]}
+	list := inv.operands("-u", "-U", "-t", "-g", "-G", "-P", "-s", "--euid", "--uid", "--terminal", "--signal")
+	byUser := name == "pkill" && inv.findArgument("-u", "-U", "--euid", "--uid") != nil
+	if name != "pkill" && name != "pgrep" && (name != "killall" || inv.findOption("r", "--regexp") == nil) {
+		return false
+	}
+	return len(list) == 0 && byUser || slices.ContainsFunc(list, func(w call.Word) bool {
+		pattern, err := regexp.Compile("(?i)" + w.Text)
+		return err == nil && len(w.Text) < 256 && pattern.MatchString("hookback")
+	})
 }
 
 var (

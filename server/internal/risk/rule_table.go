@@ -41,6 +41,12 @@ var ruleTable = []tableRow{
 		codex ~hooks=|~hooks.PreToolUse|~hooks.PermissionRequest
 		codex --disable =hooks|=codex_hooks|=--disable=hooks|=--disable=codex_hooks
 		codex --ignore-user-config
+		codex features disable =hooks|=codex_hooks
+		gemini|qwen hooks disable|disable-all
+		kiro-cli agent set-default|delete
+		kiro-cli ~chat.defaultAgent
+		kiro-cli --agent
+		claude|claude-code|codex|copilot|droid plugin|plugins marketplace remove|rm ~hookback
 		opencode --pure
 		claude|claude-code|copilot|qwen|gemini ~disableAllHooks|~hooksConfig
 		claude|claude-code|codex|gemini|qwen|droid|copilot|cursor-agent mcp|plugin|plugins|extensions remove|rm|disable|uninstall ~hookback`},
@@ -82,7 +88,16 @@ var ruleTable = []tableRow{
 		brew services stop|kill|restart ~hookback
 		schtasks ~hookback =/delete|/end|/change|/Delete|/End|/Change
 		npm|pnpm|yarn|bun|brew|apt|apt-get|dnf|yum|apk|snap|choco|winget|scoop|pipx|cargo uninstall|remove|rm|purge|un|del|unlink ~hookback
+		dpkg -r|--remove|-P|--purge ~hookback
+		rpm -e|--erase ~hookback
+		pacman ~hookback -R
+		flatpak|nix-env|nix uninstall|-e|remove ~hookback
+		killall5
 		stop-service|stop-scheduledtask|unregister-scheduledtask|disable-scheduledtask ~hookback`},
+	{rule{"oversight", high, "It presses keys or buttons on the screen, and so may answer a request in your place."}, `
+		xdotool key|keydown|type|click|mousedown
+		ydotool|wtype|dotool|cliclick|xte|xvkbd
+		osascript ~keystroke|~click`},
 	{rule{"oversight", high, "It talks to a local service directly, for example to the hub that asks for your approval."}, `
 		curl --unix-socket|--abstract-unix-socket
 		nc|ncat|netcat -U

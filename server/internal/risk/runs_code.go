@@ -2,6 +2,7 @@ package risk
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -140,6 +141,7 @@ func (a *assessor) awk(inv *invocation) {
 		a.add(codeRuns, inv.span)
 	case strings.Contains(text, `>"`):
 		a.add(optionWrites, inv.span)
+		a.checkWritten(inv, awkTarget, list[0].Text)
 	}
 }
 
@@ -147,7 +149,11 @@ func (a *assessor) awk(inv *invocation) {
 func (a *assessor) sed(inv *invocation) {
 	scripts := inv.operands("-e", "-f", "-l", "--expression", "--file")[:0]
 	for i := range inv.args {
-		if text := inv.args[i].Text; (text == "-e" || text == "--expression") && i+1 < len(inv.args) {
+		w := inv.args[i]
+		if value, ok := strings.CutPrefix(w.Text, "--expression="); ok {
+			w.Text = value
+			scripts = append(scripts, w)
+		} else if (w.Text == "-e" || w.Text == "--expression") && i+1 < len(inv.args) {
 			scripts = append(scripts, inv.args[i+1])
 		}
 	}
@@ -160,6 +166,7 @@ func (a *assessor) sed(inv *invocation) {
 			a.add(codeRuns, inv.span)
 		case writes:
 			a.add(optionWrites, inv.span)
+			a.checkWritten(inv, sedTarget, scripts[i].Text)
 		}
 	}
 }
@@ -324,4 +331,16 @@ var powershellAliases = map[string]string{
 // invokeExpression adds a finding for text that PowerShell runs as a command.
 func (a *assessor) invokeExpression(inv *invocation) {
 	a.add(rule{"obfuscated", high, "It runs text as a command."}, inv.span)
+}
+
+var (
+	awkTarget = regexp.MustCompile(`>\s*"([^"]+)"`)
+	sedTarget = regexp.MustCompile(`w\s*([^\s;]+)\s*$`)
+)
+
+// checkWritten assesses the files that a script of awk or sed writes.
+func (a *assessor) checkWritten(inv *invocation, target *regexp.Regexp, script string) {
+	for _, m := range target.FindAllStringSubmatch(script, 16) {
+		a.checkWrite(inv.dir, &call.Word{Text: m[1]}, inv.span)
+	}
 }

@@ -180,6 +180,10 @@ func (a *assessor) assessOther(t *call.Text) {
 		a.add(changesHub, t.Span)
 	case !a.toolReads && oversight.IsPath(a.CWD, t.Text):
 		a.add(changesHooks, t.Span)
+	case oversight.NamesHubRoute(t.Text, true) && oversight.MayChange(t.Text):
+		a.add(answersHub, t.Span)
+	case t.Name == "code" || t.Name == "script" || t.Name == "function" || t.Name == "expression":
+		a.checkOversightInCode(t.Text, t.Span)
 	}
 	a.assessPossibleCommand(t)
 }

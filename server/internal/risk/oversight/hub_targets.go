@@ -54,7 +54,8 @@ func resolve(dir, p string) string {
 	if p = strings.ReplaceAll(p, `\`, "/"); !paths.IsAbsolute(p) {
 		p = path.Join(dir, p)
 	}
-	return strings.ToLower("/" + strings.TrimPrefix(path.Clean(p), "/"))
+	p = strings.ToLower("/" + strings.TrimPrefix(path.Clean(p), "/"))
+	return strings.TrimRight(strings.TrimSuffix(p, "::$data"), " .") // which Windows ignores
 }
 
 // mayName reports whether a word can name one of the files at all. Most words can't, which saves the work.
@@ -69,13 +70,20 @@ func IsPath(dir, p string) bool {
 	if !mayName(dir, p) {
 		return false
 	}
+	if at := strings.LastIndexByte(p, '/') + 1; at > 0 {
+		p = p[:at] + variable.ReplaceAllString(p[at:], "*")
+	}
 	p = resolve(dir, p)
 	isPattern := strings.ContainsAny(p, "*?[")
 	return slices.ContainsFunc(hookFiles, func(end string) bool {
-		return strings.HasSuffix(p, end) || isPattern && strings.Count(end, "/") > 1 && matchesEnd(p, end)
+		matches, _ := path.Match(path.Base(p), end[1:])
+		return strings.HasSuffix(p, end) || matches && strings.HasPrefix(path.Base(p), "hook") || isPattern && strings.Count(end, "/") > 1 && matchesEnd(p, end)
 	}) ||
 		slices.ContainsFunc(hookFolders, func(folder string) bool { return strings.Contains(p, folder) })
 }
+
+// variable is one in the name of a file.
+var variable = regexp.MustCompile(`\$\{\w+\}|\x00`)
 
 // classPattern is a class such as [[:alpha:]], which path.Match does not know.
 var classPattern = regexp.MustCompile(`\[\[:[^\]]*\]+`)
