@@ -163,6 +163,7 @@ func (t *Tables) matchingNames(ctx context.Context, kind NameKind, n *filter.Nam
 	if _, err := t.ReadOne(ctx, []any{&count}, queryCountNames, kind, maxScannedNames+1); err != nil || count > maxScannedNames {
 		return names, false, err
 	}
+	names = NameList{[]int64{}, []string{}} // nil would be NULL, which equals nothing and differs from nothing
 	err = t.readSome(ctx, func(rows Rows) error {
 		var number int64
 		var text string

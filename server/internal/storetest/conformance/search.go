@@ -170,6 +170,18 @@ func (s suite) TestSearch_CompletesOnEmptyLog(t *testing.T) {
 }
 
 // Search ignores payloads that lists omit, because the dashboard can't match them either.
+// A name that no event has excludes nothing.
+func (s suite) TestSearch_ExcludesUnknownName(t *testing.T) {
+	t.Parallel()
+	b := s.open(t)
+	b.MustAppend(t, NewDraft("app", "s", "Stop", ""))
+	b.MustAppend(t, NewQuestionDraft("", time.Time{}))
+	for text, n := range map[string]int{"-app:other": 2, "-session:other -type:other -tool:other": 2, "status:pending -app:other": 1, "type:stop -app:app": 0} {
+		found, _ := b.SearchAll(t, store.Search{Filter: MustParse(t, text)})
+		require.Len(t, found, n, text)
+	}
+}
+
 func (s suite) TestSearch_IgnoresOmittedPayloads(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
