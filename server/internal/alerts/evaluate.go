@@ -43,9 +43,9 @@ func (s *session) evidence(r *control.AlertRule, quiet time.Duration) string {
 		}
 	case control.AlertLoop:
 		switch {
-		case s.failures >= r.Failures:
+		case s.repeats.Failures >= r.Failures:
 			return fmt.Sprintf("The same call failed %d times in a row with the same error.", r.Failures)
-		case s.equal >= r.Calls:
+		case s.repeats.Equal >= r.Calls:
 			return fmt.Sprintf("The same call ran %d times in a row.", r.Calls)
 		}
 	}

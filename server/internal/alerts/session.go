@@ -17,16 +17,8 @@ type session struct {
 	inTurn bool                    // it works on a prompt
 	open   map[schema.EventID]bool // pending questions
 
-	calls    []bool // whether the last calls failed, the newest last; at most control.MaxAlertCalls
-	last     call   // the newest call
-	equal    int    // calls in a row that equal it
-	failures int    // failures in a row that equal it
-}
-
-// call is what makes tool calls equal.
-type call struct {
-	agent, tool, err, useID string
-	input                   uint64
+	calls   []bool // whether the last calls failed, the newest last; at most control.MaxAlertCalls
+	repeats digest.Repeats
 }
 
 // apply adds a row of the log.
@@ -50,7 +42,8 @@ func (s *session) apply(row *store.LogRow) {
 	case strings.EqualFold(e.Type, "Stop") || strings.EqualFold(e.Type, "StopFailure"):
 		s.inTurn = false
 	case kind == digest.Prompt || kind == digest.ToolStart:
-		s.inTurn, s.last.useID = true, "" // some models use the same ids in each turn
+		s.inTurn = true
+		s.repeats.Step()
 	case kind == digest.ToolEnd:
 		s.inTurn = true
 		s.end(digest.Parse(&digest.Event{
@@ -68,26 +61,11 @@ func endOf(status []byte) int64 {
 	return int64(cmp.Or(st.RespondedAt, st.ExpiresAt))
 }
 
-// end adds the end of a tool call. An agent may report it twice.
+// end adds the end of a tool call.
 func (s *session) end(f *digest.EventFacts) {
-	next := call{agent: f.Agent, tool: f.Tool, err: f.Error, useID: f.UseID, input: f.InputHash}
-	if next.useID != "" && next.useID == s.last.useID {
-		return
+	if s.repeats.Add(f) {
+		s.calls = append(s.calls[max(0, len(s.calls)-control.MaxAlertCalls+1):], f.Failed)
 	}
-	s.calls = append(s.calls[max(0, len(s.calls)-control.MaxAlertCalls+1):], f.Failed)
-	sameCall := next.input != 0 && next.agent == s.last.agent && next.tool == s.last.tool && next.input == s.last.input
-	if s.equal++; !sameCall {
-		s.equal = 1
-	}
-	switch {
-	case !f.Failed:
-		s.failures = 0
-	case sameCall && s.failures > 0 && next.err == s.last.err:
-		s.failures++
-	default:
-		s.failures = 1
-	}
-	s.last = next
 }
 
 // failed returns how many of the last n calls failed; ok is false while there are fewer.
