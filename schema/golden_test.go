@@ -50,6 +50,7 @@ var messageTypes = map[string]reflect.Type{
 	"SessionDetail":   reflect.TypeFor[history.SessionDetail](),
 	"Overview":        reflect.TypeFor[history.Overview](),
 	"SpendReport":     reflect.TypeFor[history.SpendReport](), "NowReport": reflect.TypeFor[history.NowReport](),
+	"Report":     reflect.TypeFor[history.Report](),
 	"RiskyCalls": reflect.TypeFor[history.RiskyCalls](), "PolicyLine": reflect.TypeFor[history.PolicyLine](),
 	"PolicyList": reflect.TypeFor[history.PolicyList](), "PolicyReport": reflect.TypeFor[control.PolicyReport](),
 	"ReplayDraft": reflect.TypeFor[history.ReplayDraft](), "Replay": reflect.TypeFor[history.Replay](),

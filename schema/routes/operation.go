@@ -64,7 +64,8 @@ var past = []Route{
 		Method: "GET", Path: history.PathSpend, Access: schema.AccessRead, Summary: "Read what agents spent",
 		Description: "Returns the tokens and the cost that agents reported over some days, including today, by day, application, model, person or project, which is the directory of the session. A session's cost is never estimated. A cost counts for the model of the event that reported it, or else for the latest model of its session. Persons are as reported, see Session.",
 		Query: []Param{
-			{"by", "what to group by: day, app, model, person and project, separated by commas; default day"}, {"days", "number of days"}, zoneParam,
+			{"by", "what to group by: day, app, model, person and project, separated by commas; default day"}, {"days", "number of days; ignored with from"}, zoneParam,
+			{"from", "the start of the range instead of days, Unix ms; its whole quarter-hour counts"},
 			{"format", "json or csv; default json"},
 		},
 		Response: history.SpendReport{}, Returns: "the report; with format=csv a table, as text/csv",
@@ -74,6 +75,15 @@ var past = []Route{
 		Description: "Returns one lane per session that was active in the last 30 minutes or has an open request: its state, the current step, a strip of the last ten minutes and its cost. Lanes are at most 200; the rest is a count. Follow the stream for changes.",
 		Query:       []Param{zoneParam},
 		Response:    history.NowReport{}, Returns: "the lanes",
+	},
+	{
+		Method: "GET", Path: history.PathReport, Access: schema.AccessRead, Summary: "Read what happened since a time",
+		Description: "Returns what happened while no one looked: at most 8 lines, each with a number and a link to the list of exactly the rows that it counts. A line without rows is left out.",
+		Query: []Param{
+			{"since", "how long ago, such as 12h or 3d, or a time in Unix ms; at most 31 days ago; default 12h"},
+			{"check", "1: count each line a second time, in another way"},
+		},
+		Response: history.Report{}, Returns: "the report",
 	},
 	{
 		Method: "GET", Path: schema.PathLedgerHead, Access: schema.AccessRead, Summary: "Read the head of the audit log",

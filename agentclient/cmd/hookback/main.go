@@ -19,6 +19,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/ask"
+	"github.com/hookback/hookback/agentclient/internal/cli/away"
 	"github.com/hookback/hookback/agentclient/internal/cli/freeze"
 	"github.com/hookback/hookback/agentclient/internal/cli/hookrun"
 	"github.com/hookback/hookback/agentclient/internal/cli/mcp"
@@ -71,6 +72,7 @@ var commands = []command{
 	{"service", "let the system start the hub when you sign in", service.Run, "status; install|uninstall|status --help"},
 	{"pair", "make the hub reachable from your phone through Tailscale", pair.Run, ""},
 	{"freeze", "stop agents at their next tool call, list freezes and lift them", freeze.Run, "--list" + noOtherHub},
+	{"report", "print what happened while you were away", away.Run, noOtherHub},
 	{"status", "print which agents run the gate, with a fix for each that does not", setup.Status, noOtherHub},
 	{"doctor", "check the installation and suggest a fix for each problem", setup.Doctor, noOtherHub},
 	{"send", "store one event, from stdin or from flags", ask.RunSend, noOtherHub},

@@ -12,6 +12,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -30,6 +31,7 @@ func (s *Server) historyHandlers() map[string]handler {
 		"GET " + schema.PathOverview: handle(s.overview),
 		"GET " + history.PathSpend:   raw(s.spend),
 		"GET " + history.PathNow:     handle(s.now),
+		"GET " + history.PathReport:  handle(s.report),
 
 		"GET " + control.PathMessages: handle(func(r *request, _ none) ([]byte, error) { return s.Hub.SessionMessages(r, sessionKey(r)) }),
 		"POST " + control.PathMessages: handle(func(r *request, d control.MessageDraft) ([]byte, error) {
@@ -79,6 +81,14 @@ func (s *Server) now(r *request, _ none) (report history.NowReport, err error) {
 	return s.Now.Report(r, r.by.Identity, zone)
 }
 
+func (s *Server) report(r *request, _ none) (report history.Report, err error) {
+	check := r.Query("check")
+	if check != "" && check != "1" {
+		return report, &schema.FieldError{Field: "check", Detail: "must be 1, or absent"}
+	}
+	return s.Sessions.Report(r, r.Query("since"), check != "")
+}
+
 func (s *Server) spend(r *request) error {
 	groups, err := sessions.ParseSpendGroups(r.Query("by", "day"))
 	if err != nil {
@@ -92,7 +102,7 @@ func (s *Server) spend(r *request) error {
 	if format != "json" && format != "csv" {
 		return &schema.FieldError{Field: "format", Detail: "must be json or csv"}
 	}
-	report, err := s.Sessions.SpendReport(r, groups, int(r.number("days")), zone)
+	report, err := s.Sessions.SpendReport(r, groups, query.StatsRange{Days: int(r.number("days")), From: timeFromMillis(r.number("from")), Zone: zone})
 	if err != nil || format == "json" {
 		return r.reply(report, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -58,7 +59,7 @@ func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Locat
 		return r, err
 	}
 	r.LagMS = lag
-	spend, err := s.Sessions.SpendReport(ctx, sessions.SpendGroups{}, 1, zone)
+	spend, err := s.Sessions.SpendReport(ctx, sessions.SpendGroups{}, query.StatsRange{Days: 1, Zone: zone})
 	if err != nil {
 		return r, err
 	}

@@ -156,7 +156,7 @@ func (s *Service) HitlStats(ctx context.Context, days StatsRange, me auth.Identi
 	if !s.canVote(me) {
 		st.WaitingOnMe = 0
 	}
-	edges, err := days.dayEdges(s.Clock())
+	edges, err := days.Edges(s.Clock())
 	if err != nil {
 		return st, err
 	}
@@ -175,9 +175,9 @@ func (s *Service) HitlStats(ctx context.Context, days StatsRange, me auth.Identi
 	return st, nil
 }
 
-// dayEdges returns the start of each day in the range, followed by the end of the last
+// Edges returns the start of each day in the range, followed by the end of the last
 // one. The first and last day are cut if the range begins or ends within them.
-func (s *StatsRange) dayEdges(now time.Time) ([]time.Time, error) {
+func (s *StatsRange) Edges(now time.Time) ([]time.Time, error) {
 	if s.From.IsZero() {
 		return DayStarts(now.In(s.Zone), s.Days), nil
 	}

@@ -72,9 +72,7 @@ func (c *changedFiles) add(e *store.Event) {
 		c.replace(digest.ReadImport(e.Payload, e.ReceivedAt.UnixMilli()))
 		return
 	}
-	f := digest.Parse(&digest.Event{
-		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload,
-	})
+	f := eventFacts(e)
 	call := startedCall{id: e.ID}
 	digest.EachMember(e.Payload, func(name string, value []byte) {
 		if name == "tool_input" {

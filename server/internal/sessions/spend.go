@@ -61,18 +61,21 @@ func (g SpendGroups) row(day string, of store.SpendGroup) history.SpendRow {
 // spendKey is a SpendRow without pointers.
 type spendKey struct{ day, app, model, person, project string }
 
-// SpendReport returns the tokens and the cost of the last days, including today, in a time zone. It
+// SpendReport returns the tokens and the cost of a range up to now, from the start of its first quarter-hour. It
 // brings the projections up to date first.
-func (s *Service) SpendReport(ctx context.Context, groups SpendGroups, days int, zone *time.Location) (history.SpendReport, error) {
+func (s *Service) SpendReport(ctx context.Context, groups SpendGroups, days query.StatsRange) (history.SpendReport, error) {
 	r := history.SpendReport{Rows: []history.SpendRow{}, LagMS: s.catchUp(ctx)}
 	now := s.Clock()
-	starts := query.DayStarts(now.In(zone), days)
-	r.From, r.To = schema.Millis(starts[0].UnixMilli()), schema.Millis(now.UnixMilli())
+	starts, err := days.Edges(now)
+	if err != nil {
+		return r, err
+	}
 	edges := make([]int64, len(starts))
 	for i, start := range starts {
 		edges[i] = quarterHour(start.UnixMilli())
 	}
-	spend, err := s.Store.Spend(ctx, edges[0], edges[len(edges)-1])
+	r.From, r.To = schema.Millis(edges[0]*store.QuarterMS), schema.Millis(now.UnixMilli())
+	spend, err := s.Store.Spend(ctx, edges[0], max(edges[len(edges)-1], quarterHour(now.UnixMilli())+1))
 	if err != nil {
 		return r, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions/otlp"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -22,7 +23,7 @@ func (h *testHub) spendLines(by string, days int, zone *time.Location) (lines []
 	h.t.Helper()
 	groups, err := ParseSpendGroups(by)
 	require.NoError(h.t, err)
-	r, err = h.SpendReport(h.t.Context(), groups, days, zone)
+	r, err = h.SpendReport(h.t.Context(), groups, query.StatsRange{Days: days, Zone: zone})
 	require.NoError(h.t, err)
 	for _, row := range r.Rows {
 		line := fmt.Sprintf("%s %s %s %s %s %d+%d %.2f", value(row.Day), value(row.App), value(row.Model),
@@ -158,7 +159,7 @@ func TestSpendReport_EmptyHub(t *testing.T) {
 	require.NotNil(t, r.Rows, "a list in JSON")
 	_, err := ParseSpendGroups("day,color")
 	require.ErrorIs(t, err, schema.ErrInvalid)
-	_, err = h.SpendReport(cancelled(), SpendGroups{}, 1, time.UTC)
+	_, err = h.SpendReport(cancelled(), SpendGroups{}, query.StatsRange{Days: 1, Zone: time.UTC})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

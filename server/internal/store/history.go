@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/schema/inbox"
 	"github.com/hookback/hookback/server/internal/filter"
 )
@@ -47,6 +48,16 @@ type History interface {
 
 	// InboxDays counts the questions asked between each pair of consecutive edges, by status.
 	InboxDays(ctx context.Context, edges []time.Time, agents []string) ([]inbox.HitlCounts, error)
+
+	// Recount counts the rows of a report (history.Report) from since to until, until exclusive, by statements that
+	// no list uses.
+	Recount(ctx context.Context, since, until time.Time) (Recount, error)
+}
+
+// Recount is the second count of a report.
+type Recount struct {
+	Rows    map[history.ReportKind]int64 // of the kinds that a statement can count
+	CostUSD float64
 }
 
 // Filter selects events. Zero values select everything.

@@ -99,6 +99,7 @@ func reads(ctx context.Context, s store.Store) map[string]func() (any, error) {
 		"RatingCursor":       func() (any, error) { return s.RatingCursor(ctx) },
 		"OpenCalls":          func() (any, error) { return s.OpenCalls(ctx) },
 		"RiskyCalls":         func() (any, error) { return s.RiskyCalls(ctx, store.RiskyCallFilter{}) },
+		"Recount":            func() (any, error) { return s.Recount(ctx, time.UnixMilli(0), time.Now()) },
 		"CallCounts":         func() (any, error) { return s.CallCounts(ctx, 0, 1000) },
 		"Shares":             func() (any, error) { return s.Shares(ctx) },
 		"People": func() (any, error) {

@@ -2,18 +2,13 @@
 package freeze
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
-	"github.com/hookback/hookback/agentclient/socket"
-	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
 
@@ -26,9 +21,6 @@ someone lifts the freeze in the dashboard or with --lift. A tool that already ru
 stopped. Once the hub has an owner, lifting takes HOOKBACK_TOKEN of a person with the role
 operator. --list prints the active freezes.
 `
-
-// timeout limits one request.
-const timeout = 10 * time.Second
 
 // Run runs hookback freeze.
 func Run(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
@@ -50,13 +42,11 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 	if err != nil {
 		return std.PrintError("%v", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	c := caller{flags: f, hub: hubs[0]}
+	c := f.Caller(hubs[0])
 	switch {
 	case list:
 		var active control.FreezeList
-		if err = c.call(ctx, http.MethodGet, control.PathFreezes, nil, &active); err == nil {
+		if err = c.Call(ctx, http.MethodGet, control.PathFreezes, nil, &active); err == nil {
 			for i := range active.Freezes {
 				printFreeze(std.Out, &active.Freezes[i])
 			}
@@ -67,7 +57,7 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 			return std.PrintError("--lift %q: must be the number of a freeze; hookback freeze --list prints it", lift)
 		}
 		var lifted control.Freeze
-		if err = c.call(ctx, http.MethodDelete, control.PathFreezes+"/"+lift, nil, &lifted); err == nil {
+		if err = c.Call(ctx, http.MethodDelete, control.PathFreezes+"/"+lift, nil, &lifted); err == nil {
 			fmt.Fprintf(std.Out, "Lifted freeze %d.\n", lifted.ID)
 		}
 	default:
@@ -78,7 +68,7 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 			d.Scope = control.FreezeApp
 		}
 		var made control.Freeze
-		if err = c.call(ctx, http.MethodPost, control.PathFreezes, d, &made); err == nil {
+		if err = c.Call(ctx, http.MethodPost, control.PathFreezes, d, &made); err == nil {
 			printFreeze(std.Out, &made)
 		}
 	}
@@ -90,41 +80,4 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 
 func printFreeze(w io.Writer, f *control.Freeze) {
 	fmt.Fprintf(w, "%d\t%s\t%s\n", f.ID, f.Notice().Text(), f.Reason)
-}
-
-// caller sends requests to one hub.
-type caller struct {
-	flags *cli.Flags
-	hub   string
-}
-
-func (c caller) call(ctx context.Context, method, path string, body, result any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(c.hub)+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	cli.SetToken(req.Header, c.flags.Options(), c.hub)
-	client := &http.Client{Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true})}
-	res, err := client.Do(req)
-	if err != nil {
-		return fmt.Errorf("no hub answers at %s: %w", c.hub, err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	reply, err := io.ReadAll(io.LimitReader(res.Body, schema.MaxBody))
-	if err != nil {
-		return err
-	}
-	if res.StatusCode >= http.StatusBadRequest {
-		var p schema.Problem
-		if json.Unmarshal(reply, &p) != nil || p.Code == "" {
-			return fmt.Errorf("the server at %s replied %s to %s %s, which no hub that supports freezes does", c.hub, res.Status, method, path)
-		}
-		return p.Err()
-	}
-	return json.Unmarshal(reply, result)
 }

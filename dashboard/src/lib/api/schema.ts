@@ -2155,6 +2155,40 @@ export interface ReplayExample {
   at: Millis
 }
 
+/** Report is the response of GET /api/report: what happened from Since up to Until. */
+export interface Report {
+  since: Millis
+  /** exclusive */
+  until: Millis
+  /** knownFrom is set if the hub has removed events of the range: the time of the oldest that it keeps. */
+  knownFrom?: Millis
+  /** at most 8; a line without rows is left out */
+  lines: ReportLine[]
+  /** each line was counted a second time */
+  checked?: boolean
+}
+
+/** ReportLine is a number and what it counts. Number and Text together are a sentence without its period. */
+export interface ReportLine {
+  kind: 'waiting' | 'expired' | 'finished' | 'refused' | 'unasked' | 'failed' | 'loops' | 'cost'
+  /** rows of the list at Link; absent for a cost */
+  count?: number
+  /** the sum of the rows of the list at Link */
+  costUsd?: number
+  /** there is more history than the hub reads for one request */
+  atLeast?: boolean
+  /** such as: 3 requests */
+  number: string
+  /** such as: wait for an answer: api, docs; the oldest for 3 h 12 min */
+  text: string
+  /** path and query of a screen of the dashboard */
+  link: string
+  /** Oldest is when the oldest of the waiting requests was asked. */
+  oldest?: Millis
+  /** Differs is what the second count found, if it is not this number. */
+  differs?: string
+}
+
 /**
  * ReportedPolicy is the newest report about a policy file on a host. The agent's machine reported it, so
  * nothing in it is verified.

@@ -162,6 +162,9 @@ const (
 	personLength = 254
 )
 
+// OneLine returns text as one line of at most n characters that are printable.
+func OneLine(text string, n int) string { return shorten(text, n) }
+
 // shorten returns text as one line of at most n characters. It collapses whitespace and removes
 // characters that are not printable.
 func shorten(text string, n int) string {

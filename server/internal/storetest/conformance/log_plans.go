@@ -119,6 +119,9 @@ func addProjections(add addCall, since int64) {
 	add("OverruledCalls", func(ctx context.Context, t *tables.Tables) error {
 		return errorOf(t.OverruledCalls(ctx, since, since+9))
 	})
+	add("Recount", func(ctx context.Context, t *tables.Tables) error {
+		return errorOf(t.Recount(ctx, time.UnixMilli(since*store.QuarterMS), time.UnixMilli((since+9)*store.QuarterMS)))
+	})
 	add("CallCounts", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.CallCounts(ctx, since, since+96)) })
 	add("ApplyProjection", func(ctx context.Context, t *tables.Tables) error {
 		return t.ApplyProjection(ctx, &store.ProjectionBatch{

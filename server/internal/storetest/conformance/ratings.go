@@ -169,3 +169,35 @@ func (s suite) TestRatingEntries_ReadsLog(t *testing.T) {
 		seq = upTo
 	}
 }
+
+func (s suite) TestRecount_CountsRange(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	none, err := b.Recount(ctx, ClockStart, ClockStart.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, store.Recount{Rows: map[history.ReportKind]int64{
+		history.ReportWaiting: 0, history.ReportExpired: 0, history.ReportRefused: 0, history.ReportUnasked: 0,
+	}}, none)
+	var calls []store.RatedCall
+	for i, outcome := range []history.CallOutcome{history.CallRan, history.CallFailed, history.CallRefused, history.CallOpen, history.CallRan} {
+		d := NewDraft("app", "s", "PreToolUse", "Bash")
+		d.ReceivedAt = ClockStart.Add(time.Duration(i) * time.Minute)
+		b.MustAppend(t, d)
+		calls = append(calls, NewRatedCall(schema.EventID(i+1), outcome))
+	}
+	calls[4].Decided = history.DecidedByPolicy
+	b.MustRate(t, &store.RatingBatch{Calls: calls})
+	for _, app := range []string{"app", schema.TestApp} {
+		d := NewQuestionDraft("", time.Time{})
+		d.App = app
+		b.MustAppend(t, d)
+	}
+	for since, want := range map[int][4]int64{0: {1, 0, 1, 2}, 1: {1, 0, 1, 1}, 3: {1, 0, 0, 0}} {
+		got, err := b.Recount(ctx, ClockStart.Add(time.Duration(since)*time.Minute), ClockStart.Add(time.Hour))
+		require.NoError(t, err)
+		rows := got.Rows
+		require.Equal(t, want, [4]int64{
+			rows[history.ReportWaiting], rows[history.ReportExpired], rows[history.ReportRefused], rows[history.ReportUnasked],
+		}, since)
+	}
+}
