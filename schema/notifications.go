@@ -101,6 +101,11 @@ type NotificationSettings struct {
 	QuietFrom string `json:"quietFrom,omitempty"`
 	QuietTo   string `json:"quietTo,omitempty"`
 	TimeZone  string `json:"timeZone,omitempty"`
+	// ReportAt, such as 07:30, is when the report of the last 24 hours (GET /api/report) is sent, in TimeZone: by Web
+	// Push, by mail, and through the channels of this person and the shared ones that this person added. Absent: never.
+	ReportAt string `json:"reportAt,omitempty"`
+	// ReportedAt is when it was last sent, or the settings were saved. It is read-only.
+	ReportedAt Millis `json:"reportedAt,omitempty"`
 	// Email is the address for mail. An admin sets it with POST /api/people/:name before the person
 	// signs in; later only the person changes it. If empty, it stays unchanged.
 	Email string `json:"email,omitempty"`

@@ -89,7 +89,7 @@ func (h *reportHub) rows(link string) (rows int64, costUSD float64) {
 	switch screen.Path {
 	case "/overview":
 		var spend history.SpendReport
-		require.Equal(h.t, 200, fetch(h.t, "GET "+h.URL()+history.PathSpend+"?by=app&from="+q.Get("from"), "", &spend))
+		require.Equal(h.t, 200, fetch(h.t, "GET "+h.URL()+history.PathSpend+"?by=app&from="+q.Get("since"), "", &spend))
 		for _, row := range spend.Rows {
 			costUSD += row.CostUSD
 		}

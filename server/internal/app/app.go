@@ -178,6 +178,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	spending := &safety.SpendRule{Store: a.store, Hub: a.hub, Limits: limits, Clock: a.cfg.Clock, Log: a.log}
 	a.sessions = sessions.New(sessions.Config{Store: a.store, Feed: a.feed, Executions: a.hub, Spending: spending, Clock: a.cfg.Clock, Log: a.log})
+	a.notifier.Reports = a.sessions
 	a.ratings = ratings.New(ratings.Config{Store: a.store, Feed: a.feed, Log: a.log})
 	if err := a.openFollowers(ctx, defaults, limits); err != nil {
 		return err

@@ -136,6 +136,10 @@ func (s *Server) setNotificationSettings(r *request, settings schema.Notificatio
 		}
 	}
 	settings.Browsers, settings.Email = 0, "" // read-only
+	settings.ReportedAt = 0
+	if settings.ReportAt != "" { // the first report is sent when the hour comes next
+		settings.ReportedAt = schema.Millis(s.Query.Clock().UnixMilli())
+	}
 	return s.notificationSettings(r, s.Notifier.Store.SetNotificationSettings(r, r.person(), settings))
 }
 

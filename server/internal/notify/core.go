@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/flows"
@@ -62,6 +63,10 @@ type Config struct {
 	// Needs counts the requests that need a person; nil: unknown.
 	Needs interface {
 		NeedsYou(ctx context.Context, me auth.Identity) (int64, error)
+	}
+	// Reports makes the daily reports; nil: none.
+	Reports interface {
+		Report(ctx context.Context, since string, check bool) (history.Report, error)
 	}
 	// Guard decides which addresses channels may connect to; nil: public ones only.
 	Guard *netguard.Guard

@@ -62,6 +62,7 @@ type message struct {
 	isTest      bool      // a test of the channel
 	isAccount   bool      // about a change of an account, not about a question
 	isAlert     bool      // about an alert, not about a question
+	isReport    bool      // the daily report
 	ledger      *ledgerHead
 }
 
@@ -113,6 +114,9 @@ func (m *message) headline() string {
 	case m.isAccount:
 		return "An account of your hub was changed"
 	}
+	if m.isReport {
+		return "What your agents did in the last 24 hours"
+	}
 	app := singleLine(m.app, maxNameChars)
 	if m.isAlert {
 		return "Hookback alert: " + cmp.Or(app, "all agents")
@@ -129,7 +133,7 @@ func (m *message) headline() string {
 
 // subject returns the headline and the summary of the call, or else the start of the question.
 func (m *message) subject() string {
-	if m.isTest {
+	if m.isTest || m.isReport {
 		return m.headline()
 	}
 	subject := cmp.Or(singleLine(m.about.Heading, math.MaxInt), singleLine(m.text, maxSubjectChars)) // its end may count
@@ -143,6 +147,9 @@ func (m *message) subject() string {
 // the channel's markup.
 func (m *message) plain(clean func(string) string, limit int) string {
 	body := multiLine(m.text, maxTextChars)
+	if m.isReport {
+		body = multiLine(m.text, limit)
+	}
 	if m.about != (buttons.Text{}) {
 		body = m.request(limit)
 	}

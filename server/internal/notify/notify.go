@@ -57,6 +57,7 @@ func (n *Notifier) Run(ctx context.Context, h Hub) error {
 		return ignoreCanceled(ctx, err)
 	}
 	n.group.Go(func() { n.statuses.run(ctx, h) })
+	n.group.Go(func() { n.runReports(ctx) })
 	reload := false            // changes of channels may have been missed
 	var retry <-chan time.Time // set by a failure, until it fires
 	err := n.Feed.Follow(ctx, feed.NewQuestion|feed.Changed|feed.Accounts|feed.Channels|feed.NewAlert, func(b *feed.Batch) error {

@@ -87,15 +87,19 @@ func CheckSettings(s *schema.NotificationSettings) error {
 	if s.CooldownMinutes < 0 || s.CooldownMinutes > maxCooldownMinutes {
 		return &schema.FieldError{Field: "cooldownMinutes", Detail: "must be from 0 to " + strconv.Itoa(maxCooldownMinutes)}
 	}
-	if s.QuietFrom == "" && s.QuietTo == "" {
+	isQuiet := s.QuietFrom != "" || s.QuietTo != ""
+	if !isQuiet && s.ReportAt == "" {
 		return nil
 	}
-	for _, f := range []struct{ name, text string }{{"quietFrom", s.QuietFrom}, {"quietTo", s.QuietTo}} {
-		if _, ok := parseTimeOfDay(f.text); !ok {
+	for _, f := range []struct {
+		name, text string
+		isUsed     bool
+	}{{"quietFrom", s.QuietFrom, isQuiet}, {"quietTo", s.QuietTo, isQuiet}, {"reportAt", s.ReportAt, s.ReportAt != ""}} {
+		if _, ok := parseTimeOfDay(f.text); f.isUsed && !ok {
 			return &schema.FieldError{Field: f.name, Detail: "must be a time of day, such as 22:00"}
 		}
 	}
-	if s.QuietFrom == s.QuietTo {
+	if isQuiet && s.QuietFrom == s.QuietTo {
 		return &schema.FieldError{Field: "quietTo", Detail: "must differ from quietFrom"}
 	}
 	if _, err := time.LoadLocation(s.TimeZone); err != nil || s.TimeZone == "" || s.TimeZone == "Local" {

@@ -48,6 +48,8 @@ func (m *message) webhookBody() ([]byte, error) {
 		h.Type = "test"
 	case m.isAccount:
 		h.Type = "account.changed"
+	case m.isReport:
+		h.Type = "report"
 	case m.isAlert:
 		h.Type = "alert.opened"
 	}

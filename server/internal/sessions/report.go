@@ -39,18 +39,18 @@ const (
 type reportLine struct {
 	kind      history.ReportKind
 	filter    string
-	always    bool // whatever the range
-	one, many string
+	always    bool   // whatever the range
+	one, many string // the noun, and after | the verb
 	text      string // %s: the names of applications
 }
 
 const noTests = " -app:" + schema.TestApp
 
 var reportLines = []reportLine{
-	{history.ReportWaiting, "status:pending" + noTests, true, "request waits", "requests wait", "for an answer: %s"},
+	{history.ReportWaiting, "status:pending" + noTests, true, "request|waits ", "requests|wait ", "for an answer: %s"},
 	{history.ReportExpired, "status:timeout" + noTests, false, "request", "requests", "got no answer in time: %s"},
 	{history.ReportFinished, "type:stop" + noTests, false, "turn", "turns", "ended: %s"},
-	{history.ReportRefused, "decided:* outcome:refused", false, "call was", "calls were", "refused: %s"},
+	{history.ReportRefused, "decided:* outcome:refused", false, "call|was ", "calls|were ", "refused: %s"},
 	{history.ReportUnasked, "decided:agent risk:>=medium outcome:/^(ran|failed)$/", false, "risky call", "risky calls", "ran unasked: %s"},
 	{history.ReportFailed, "error:/./" + noTests, false, "error", "errors", "reported: %s"},
 }
@@ -172,11 +172,11 @@ func (r *report) add(line history.ReportLine, one, many string) {
 	if line.Count == 0 {
 		return
 	}
-	noun := many
+	noun, verb, _ := strings.Cut(many, "|")
 	if line.Count == 1 {
-		noun = one
+		noun, verb, _ = strings.Cut(one, "|")
 	}
-	line.Number = fmt.Sprintf("%d %s", line.Count, noun)
+	line.Number, line.Text = fmt.Sprintf("%d %s", line.Count, noun), verb+line.Text
 	if line.AtLeast {
 		line.Number = "at least " + line.Number
 	}
@@ -308,7 +308,7 @@ func (r *report) addCost(ctx context.Context) error {
 	}
 	r.Lines = append(r.Lines, history.ReportLine{
 		Kind: history.ReportCost, CostUSD: spend.CostUSD, Number: fmt.Sprintf("$%.2f", spend.CostUSD), Text: "spent: " + namesOf(apps),
-		Link: fmt.Sprintf("/overview?from=%d", r.Since),
+		Link: fmt.Sprintf("/overview?since=%d", r.Since),
 	})
 	return nil
 }
@@ -321,7 +321,7 @@ func (r *report) check(ctx context.Context, again map[history.ReportKind]int64) 
 	}
 	r.Checked = again != nil
 	maps.Copy(counted.Rows, again)
-	for _, of := range append(slices.Clone(reportLines), reportLine{kind: history.ReportLoops, many: "loops"}) {
+	for _, of := range append(slices.Clone(reportLines), reportLine{kind: history.ReportLoops}) {
 		i := slices.IndexFunc(r.Lines, func(line history.ReportLine) bool { return line.Kind == of.kind })
 		n, isCounted := counted.Rows[of.kind]
 		switch {
@@ -330,7 +330,7 @@ func (r *report) check(ctx context.Context, again map[history.ReportKind]int64) 
 			r.Lines[i].Differs = strconv.FormatInt(n, 10)
 		case n > 0: // it counted none
 			r.Lines = append(r.Lines, history.ReportLine{
-				Kind: of.kind, Number: "0 " + of.many, Text: "found", Link: streamLink(of.filter, r.Since, r.Until), Differs: strconv.FormatInt(n, 10),
+				Kind: of.kind, Number: "0 rows", Text: "of kind " + string(of.kind), Link: streamLink(of.filter, r.Since, r.Until), Differs: strconv.FormatInt(n, 10),
 			})
 		}
 	}

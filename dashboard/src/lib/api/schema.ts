@@ -1595,6 +1595,14 @@ export interface NotificationSettings {
   quietTo?: string
   timeZone?: string
   /**
+   * reportAt, such as 07:30, is when the report of the last 24 hours (GET /api/report) is sent, in
+   * timeZone: by Web Push, by mail, and through the channels of this person and the shared ones that this
+   * person added. Absent: never.
+   */
+  reportAt?: string
+  /** reportedAt is when it was last sent, or the settings were saved. It is read-only. */
+  reportedAt?: Millis
+  /**
    * Email is the address for mail. An admin sets it with POST /api/people/:name before the person signs in;
    * later only the person changes it. If empty, it stays unchanged.
    */
