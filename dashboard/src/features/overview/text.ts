@@ -11,6 +11,7 @@ export const text = {
   retry: 'Try again',
   loading: 'Loading …',
   rangeNote: (days: number) => `The figures below cover the last ${days === 1 ? 'day' : `${days} days`}.`,
+  since: (at: string) => `since the quarter-hour of ${at}`,
   within: (days: number) => (days === 1 ? 'today' : `in ${days} days`),
   empty: 'No data yet',
   emptyHint: (within: string) => `No agent was active ${within}.`,

@@ -71,6 +71,9 @@ export const preferenceText = {
   minutes: 'min',
   cooldownHint: 'Empty or 0: no limit. Skipped ones stay in the inbox.',
   quietHours: 'Quiet hours',
+  dailyReport: 'Daily report',
+  reportAt: 'at',
+  reportHint: (zone: string) => `${zone}. What your agents did in the last 24 hours, through your channels.`,
   quietHint: (zone: string) => `${zone}. Critical requests notify you at any hour.`,
   answerByPush: 'Show requests and answer buttons in push notifications',
   answerByPushHint:
