@@ -12,9 +12,13 @@ test.describe('Chat', () => {
     const telegram = await Telegram.start()
     try {
       await claimHub(page, hub)
+      const sendName = telegram.holdName()
       await callApi(page, 'POST', '/api/channels', { name: 'phones', url: telegram.channel }) // the form has Telegram's own address
       await openAt(page, hub, '/settings/hub')
-      await expect(page.locator('[data-channel="phones"]')).toContainText('@hookback_test_bot')
+      const channel = page.locator('[data-channel="phones"]')
+      await expect(channel).toBeVisible()
+      sendName() // an open page shows the bot that the hub has just reached
+      await expect(channel).toContainText('@hookback_test_bot')
 
       await openAt(page, hub, '/settings/preferences')
       await page.getByRole('button', { name: 'Link a chat account' }).click()

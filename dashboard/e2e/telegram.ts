@@ -19,6 +19,7 @@ export class Telegram {
   private updates: Update[] = []
   private last = 0
   private arrived: () => void = () => undefined
+  private named: Promise<void> = Promise.resolve()
 
   static async start(): Promise<Telegram> {
     const telegram = new Telegram()
@@ -31,6 +32,13 @@ export class Telegram {
   get channel(): string {
     const { port } = this.server.address() as AddressInfo
     return `telegram://${Telegram.token}@127.0.0.1:${port}?chats=${Telegram.account}`
+  }
+
+  /** Keeps the bot's name back until the returned function is called. */
+  holdName(): () => void {
+    let send: () => void = () => undefined
+    this.named = new Promise((resolve) => (send = resolve))
+    return send
   }
 
   stop(): void {
@@ -75,6 +83,7 @@ export class Telegram {
   private async call(method: string, params: any, response: ServerResponse): Promise<unknown> {
     switch (method) {
       case 'getMe':
+        await this.named
         return { id: 123456, is_bot: true, first_name: 'Hookback', username: 'hookback_test_bot' }
       case 'getUpdates':
         this.updates = this.updates.filter((u) => u.update_id >= params.offset)

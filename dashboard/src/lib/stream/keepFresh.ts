@@ -1,0 +1,34 @@
+import { onDestroy } from 'svelte'
+import { Poller } from '../api/poller'
+import type { Topic } from './hubNotices'
+import { hub } from './liveState.svelte'
+
+interface Refresh {
+  /** Changes of the hub's state that need a load. */
+  topics?: Topic[]
+  /** The time after which it is loaded without one, ms. */
+  every?: number
+  /** The shortest time between two loads, ms. */
+  interval?: number
+}
+
+/**
+ * Loads what the calling component shows: now, and again until the component is destroyed. Returns the
+ * function that requests a load.
+ */
+export function keepFresh(
+  load: () => Promise<void>,
+  { topics = [], every = 60_000, interval }: Refresh,
+): () => void {
+  const poller = new Poller(load, interval)
+  const request = () => poller.request()
+  const stops = topics.map((topic) => hub.scheduler.on(topic, request))
+  const timer = setInterval(request, every)
+  onDestroy(() => {
+    for (const stop of stops) stop()
+    clearInterval(timer)
+    poller.stop()
+  })
+  request()
+  return request
+}
