@@ -147,12 +147,10 @@ test('totalTokens includes the cache', () => {
 describe('Poller', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
-  let visible = true
-  const environment = { now: () => Date.now(), visible: () => visible }
 
   test('runs immediately, then at most once per interval', async () => {
     const run = vi.fn(() => Promise.resolve())
-    const poller = new Poller(run, 1000, environment)
+    const poller = new Poller(run, 1000)
     poller.request()
     await vi.advanceTimersByTimeAsync(0)
     expect(run).toHaveBeenCalledTimes(1)
@@ -165,17 +163,17 @@ describe('Poller', () => {
   })
 
   test('waits while the tab is hidden', async () => {
-    visible = false
+    const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
     const run = vi.fn(() => Promise.resolve())
-    const poller = new Poller(run, 1000, environment)
+    const poller = new Poller(run, 1000)
     poller.request()
     await vi.advanceTimersByTimeAsync(5000)
     expect(run).not.toHaveBeenCalled()
-    visible = true
-    poller.onVisible()
+    hidden.mockReturnValue(false)
+    document.dispatchEvent(new Event('visibilitychange'))
     await vi.advanceTimersByTimeAsync(0)
     expect(run).toHaveBeenCalledTimes(1)
-    poller.onVisible() // nothing was requested
+    document.dispatchEvent(new Event('visibilitychange')) // nothing was requested
     await vi.advanceTimersByTimeAsync(5000)
     expect(run).toHaveBeenCalledTimes(1)
     poller.stop()
@@ -184,7 +182,7 @@ describe('Poller', () => {
   test('runs once at a time, and again for requests in the meantime', async () => {
     let end: () => void = () => undefined
     const run = vi.fn(() => new Promise<void>((done) => (end = done)))
-    const poller = new Poller(run, 1000, environment)
+    const poller = new Poller(run, 1000)
     poller.request()
     await vi.advanceTimersByTimeAsync(3000)
     poller.request()

@@ -1,16 +1,5 @@
 import { onReconnect } from './reconnect'
 
-/** The browser features that Poller uses. Tests replace them. */
-export interface PollerEnvironment {
-  now(): number
-  visible(): boolean
-}
-
-const browser: PollerEnvironment = {
-  now: () => performance.now(),
-  visible: () => document.visibilityState === 'visible',
-}
-
 /**
  * Runs a task on request: one run at a time, at most one per interval, and none while the
  * tab is hidden. Requests in the meantime are coalesced into one run. A reconnect requests a run.
@@ -26,8 +15,9 @@ export class Poller {
   constructor(
     private readonly run: () => Promise<void>,
     private readonly interval = 1000,
-    private readonly environment: PollerEnvironment = browser,
-  ) {}
+  ) {
+    document.addEventListener('visibilitychange', this.onVisible)
+  }
 
   /** Requests a run. */
   request(): void {
@@ -35,29 +25,30 @@ export class Poller {
     this.schedule()
   }
 
-  /** Handles visibilitychange: runs a request that came while the tab was hidden. */
-  readonly onVisible = (): void => {
+  /** Runs a request that came while the tab was hidden. */
+  private readonly onVisible = (): void => {
     if (this.pending) this.schedule()
   }
 
   stop(): void {
     this.stopped = true
     this.unfollow()
+    document.removeEventListener('visibilitychange', this.onVisible)
     clearTimeout(this.timer)
   }
 
   private schedule(): void {
-    if (this.stopped || this.running || this.timer !== undefined || !this.environment.visible()) return
-    const delay = Math.max(0, this.lastRun + this.interval - this.environment.now())
+    if (this.stopped || this.running || this.timer !== undefined || document.hidden) return
+    const delay = Math.max(0, this.lastRun + this.interval - performance.now())
     this.timer = setTimeout(() => void this.runNow(), delay)
   }
 
   private async runNow(): Promise<void> {
     this.timer = undefined
-    if (!this.environment.visible()) return
+    if (document.hidden) return
     this.pending = false
     this.running = true
-    this.lastRun = this.environment.now()
+    this.lastRun = performance.now()
     try {
       await this.run()
     } finally {

@@ -56,6 +56,20 @@ export function dateRangeBounds(p: DateRange, now: number): { from?: number; to?
   }
 }
 
+/** The longest period, in days, that the hub counts. */
+const LONGEST = 90
+
+/** The stats query of a date range; an unbounded range becomes the longest period. */
+export function statsQuery(period: DateRange, now: number): { days?: number; from?: number; to?: number } {
+  if (isUnbounded(period)) return { days: LONGEST }
+  if (period.days) return { days: Math.min(period.days, LONGEST) }
+  const { from, to } = dateRangeBounds(period, now)
+  return {
+    from: from ?? Math.max(0, (to ?? now) - (LONGEST - 1) * 86_400_000),
+    ...(to !== undefined && { to }),
+  }
+}
+
 const dayMonth = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const short = (day: string) => dayMonth.format(new Date(day + 'T12:00'))
 
