@@ -21,8 +21,6 @@ export const channelText = {
   noReason: 'no reason given',
   test: 'Test',
   testChannel: ({ name }: Channel) => `Test ${name}`,
-  remove: 'Remove',
-  confirmRemove: 'Confirm remove',
   empty:
     'No channels yet. Requests only reach people with this page open. Add a channel to notify others by chat, e-mail, webhook, or Web Push.',
   secretTitle: ({ name }: Channel) => `Secret of “${name}”`,
@@ -61,8 +59,6 @@ export const chatText = {
   copyCode: 'Copy the message',
   check: 'I have sent it',
   notYet: 'No new account yet. Send the message to the bot, then check again.',
-  remove: 'Remove',
-  confirmRemove: 'Confirm remove',
 }
 
 /** Strings of one person's preferences. */

@@ -28,8 +28,7 @@ export const text = {
   undo: 'Time to undo an approval',
   undoHint:
     'The hub waits this long before it sends an approval to the agent. Denials, and approvals of calls that are known to be harmless, go at once.',
-  none: 'None',
-  undoSeconds: (n: number) => `${n} s`,
+  undoSeconds: (n: number) => (n === 0 ? 'None' : `${n} s`),
   singleKeys: 'Single-key shortcuts',
   singleKeysHint:
     'Turn them off if speech input or a stray key could trigger them. Shortcuts with Ctrl stay on.',
@@ -180,8 +179,6 @@ export const requestsText = {
   save: 'Add line',
   cancel: 'Cancel',
   up: 'Move up',
-  remove: 'Remove',
-  confirmRemove: 'Confirm remove',
   line: (n: number) => `line ${n}`,
   loading: 'Loading …',
 }

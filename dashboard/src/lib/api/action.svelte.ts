@@ -1,6 +1,6 @@
 import { untrack } from 'svelte'
 import { createSubscriber } from 'svelte/reactivity'
-import { ApiError } from './api'
+import { problemOf } from './api'
 import { onReconnect } from './reconnect'
 import type { Problem } from './types'
 
@@ -37,8 +37,7 @@ export class Action {
       await send()
       return true
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      this.refused = error.problem
+      this.refused = problemOf(error)
       return false
     } finally {
       this.busy = false

@@ -54,6 +54,13 @@ function problem(title: string, status: number, code: string, detail: string): P
   return { type: 'about:blank', title, status, code, detail, error: detail }
 }
 
+/** Why the hub, or the browser itself, refused something. Any other error is thrown on. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof ApiError) return error.problem
+  if (!(error instanceof DOMException)) throw error
+  return problem(error.message, 400, 'browser', error.message)
+}
+
 const ME = '/api/me'
 
 /** The secret of the share link that this page shows. Its requests carry no other credentials. */

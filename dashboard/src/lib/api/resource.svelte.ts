@@ -1,5 +1,5 @@
 import { createSubscriber } from 'svelte/reactivity'
-import { ApiError } from './api'
+import { problemOf } from './api'
 import { onReconnect } from './reconnect'
 import type { Problem } from './types'
 
@@ -9,7 +9,7 @@ import type { Problem } from './types'
  */
 export class Resource<T> {
   private current: T | undefined = $state.raw()
-  private error: ApiError | undefined = $state.raw()
+  private refused: Problem | undefined = $state.raw()
   busy = $state(false)
   private loads = 0
   private readonly follow = createSubscriber(() => onReconnect(() => void this.load()))
@@ -29,7 +29,7 @@ export class Resource<T> {
   /** Why the last load or change failed. */
   get problem(): Problem | undefined {
     this.follow()
-    return this.error?.problem
+    return this.refused
   }
 
   /** Fetches it. A later load wins, no matter in which order the responses arrive. */
@@ -39,10 +39,10 @@ export class Resource<T> {
       const value = await this.fetch()
       if (mine !== this.loads) return
       this.current = value
-      this.error = undefined
+      this.refused = undefined
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      if (mine === this.loads) this.error = error
+      const problem = problemOf(error)
+      if (mine === this.loads) this.refused = problem
     }
   }
 
@@ -58,8 +58,7 @@ export class Resource<T> {
       await this.load()
       return result
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      this.error = error
+      this.refused = problemOf(error)
       return undefined
     } finally {
       this.busy = false

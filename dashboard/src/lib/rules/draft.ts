@@ -34,9 +34,9 @@ export interface ConditionDraft {
 
 /** The durations of a rule in seconds; 0 means until it is revoked. */
 export const ruleDurations = [
-  { seconds: 15 * 60, name: copy.durations.minutes },
-  { seconds: 8 * 3600, name: copy.durations.hours },
-  { seconds: 0, name: copy.durations.unlimited },
+  [15 * 60, copy.durations.minutes],
+  [8 * 3600, copy.durations.hours],
+  [0, copy.durations.unlimited],
 ] as const
 
 type Comparisons<T> = Record<ConditionDraft['kind'], [T, string][]>
@@ -218,7 +218,7 @@ export const emptyForm = (): RuleFormState => ({
   app: '',
   session: '',
   cwd: '',
-  ttlSeconds: ruleDurations[1].seconds,
+  ttlSeconds: ruleDurations[1][0],
   reason: '',
   applyNow: false,
 })

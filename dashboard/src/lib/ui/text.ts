@@ -6,6 +6,8 @@ export const uiText = {
   copy: 'Copy',
   copied: 'Copied',
   close: 'Close',
+  remove: 'Remove',
+  confirmRemove: 'Confirm remove',
   loading: 'Loading…',
   dialogNotLoaded: 'This did not load. The hub may be offline, or newer than this page.',
   copyFailed: 'Select and copy manually',
