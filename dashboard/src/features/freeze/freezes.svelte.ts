@@ -1,4 +1,4 @@
-import { ApiError } from '../../lib/api/api'
+import { ApiError, problemOf } from '../../lib/api/api'
 import * as api from '../../lib/api/inboxApi'
 import type { Freeze, FreezeList } from '../../lib/api/schema'
 import type { Problem } from '../../lib/api/types'
@@ -58,8 +58,7 @@ class Freezes {
       await run()
       return true
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      this.refused = { ...what, problem: error.problem }
+      this.refused = { ...what, problem: problemOf(error) }
       return false
     } finally {
       this.busy = false

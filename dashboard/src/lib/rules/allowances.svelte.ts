@@ -1,4 +1,4 @@
-import { ApiError } from '../api/api'
+import { problemOf } from '../api/api'
 import { createRule, revokeRule, rules as fetchRules } from '../api/inboxApi'
 import { onReconnect } from '../api/reconnect'
 import type { Rule } from '../api/schema'
@@ -67,8 +67,7 @@ class Allowances {
       await revokeRule(id)
       hub.setAllowances(hub.allowances.filter((rule) => rule.id !== id))
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      this.problem = error.problem
+      this.problem = problemOf(error)
     }
   }
 }

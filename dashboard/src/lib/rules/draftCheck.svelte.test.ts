@@ -1,18 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { announceReconnect } from '../api/reconnect'
 import type { ReplayDraft } from '../api/schema'
-import { ReplayRun } from './replay.svelte'
+import { replay } from '../api/inboxApi'
+import { DraftCheck } from './draftCheck.svelte'
 
 const draft = {} as ReplayDraft
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-describe('ReplayRun', () => {
+describe('DraftCheck', () => {
   it('compares again after a reconnect if the hub could not be reached', async () => {
     const fetched = vi.fn(() => Promise.reject(new TypeError('Failed to fetch')))
     vi.stubGlobal('fetch', fetched)
-    const run = new ReplayRun()
+    const run = new DraftCheck(replay, 400)
     const stop = run.start(draft)
     await vi.runAllTimersAsync()
     expect(run.problem?.status).toBe(0)
@@ -28,7 +29,7 @@ describe('ReplayRun', () => {
   it('asks nothing after it was stopped', async () => {
     const fetched = vi.fn(() => Promise.reject(new TypeError('Failed to fetch')))
     vi.stubGlobal('fetch', fetched)
-    const run = new ReplayRun()
+    const run = new DraftCheck(replay, 400)
     const stop = run.start(draft)
     await vi.runAllTimersAsync()
     stop()
