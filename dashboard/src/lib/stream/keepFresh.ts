@@ -6,7 +6,7 @@ import { hub } from './liveState.svelte'
 interface Refresh {
   /** Changes of the hub's state that need a load. */
   topics?: Topic[]
-  /** The time after which it is loaded without one, ms. */
+  /** The time after which it is loaded without one, ms; absent: it is not. */
   every?: number
   /** The shortest time between two loads, ms. */
   interval?: number
@@ -16,14 +16,11 @@ interface Refresh {
  * Loads what the calling component shows: now, and again until the component is destroyed. Returns the
  * function that requests a load.
  */
-export function keepFresh(
-  load: () => Promise<void>,
-  { topics = [], every = 60_000, interval }: Refresh,
-): () => void {
+export function keepFresh(load: () => Promise<void>, { topics = [], every, interval }: Refresh): () => void {
   const poller = new Poller(load, interval)
   const request = () => poller.request()
   const stops = topics.map((topic) => hub.scheduler.on(topic, request))
-  const timer = setInterval(request, every)
+  const timer = every && setInterval(request, every)
   onDestroy(() => {
     for (const stop of stops) stop()
     clearInterval(timer)
