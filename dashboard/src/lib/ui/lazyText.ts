@@ -73,8 +73,8 @@ export const lazyUiText = {
   dates: {
     menu: (range: string) => `Time: ${range}`,
     time: 'Time',
-    firstDay: 'First day',
-    lastDay: 'Last day',
+    from: 'First day',
+    to: 'Last day',
     show: 'Show',
     order: 'The last day must not be before the first day.',
   },
