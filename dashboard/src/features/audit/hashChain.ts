@@ -1,4 +1,5 @@
 import { isNumber } from '../../lib/api/exactJson'
+import { readStored, store } from '../../lib/page/stored'
 import type { LedgerEntry } from '../../lib/api/schema'
 import { actions, cancellations, outcomes, text } from './text'
 
@@ -12,45 +13,24 @@ export interface LastSeenEntry {
   at: number
 }
 
+const readAll = () => (readStored(STORAGE_KEY) ?? {}) as Record<string, Partial<LastSeenEntry>>
+
 /** Returns undefined if nothing valid is stored for the hub. */
 export function loadLastSeen(hub: string): LastSeenEntry | undefined {
-  try {
-    const all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as Record<
-      string,
-      Partial<LastSeenEntry>
-    >
-    const { n, hash, at } = (Object.hasOwn(all, hub) && all[hub]) || {}
-    return typeof n === 'number' && typeof hash === 'string' && typeof at === 'number'
-      ? { hub, n, hash, at }
-      : undefined
-  } catch {
-    return undefined
-  }
+  const all = readAll()
+  const { n, hash, at } = (Object.hasOwn(all, hub) && all[hub]) || {}
+  return typeof n === 'number' && typeof hash === 'string' && typeof at === 'number'
+    ? { hub, n, hash, at }
+    : undefined
 }
 
 /** Stores an entry of a hub, unless a later one is stored: another tab may have seen more. */
 export function saveLastSeen(seen: LastSeenEntry): void {
-  if ((loadLastSeen(seen.hub)?.n ?? 0) <= seen.n) store(seen.hub, seen)
+  if ((loadLastSeen(seen.hub)?.n ?? 0) <= seen.n) store(STORAGE_KEY, { ...readAll(), [seen.hub]: seen })
 }
 
 /** Removes the stored entry of a hub. */
-export function forgetLastSeen(hub: string): void {
-  store(hub, undefined)
-}
-
-function store(hub: string, seen: LastSeenEntry | undefined): void {
-  try {
-    let all: object = {}
-    try {
-      all = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}') as object
-    } catch {
-      // Not JSON: nothing to keep.
-    }
-    localStorage.setItem(STORAGE_KEY, JSON.stringify({ ...all, [hub]: seen }))
-  } catch {
-    // Nothing is stored: the next visit cannot compare.
-  }
-}
+export const forgetLastSeen = (hub: string): void => store(STORAGE_KEY, { ...readAll(), [hub]: undefined })
 
 /**
  * Describes how a hub's log was rewritten since an entry was seen; undefined if it has only

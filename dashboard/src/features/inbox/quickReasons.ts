@@ -1,3 +1,4 @@
+import { readStored, store } from '../../lib/page/stored'
 import { lazyInboxText } from './lazyText'
 
 /** The purpose of a reason: a denial, changes of a plan, a call that stays refused, or a question back. */
@@ -25,12 +26,8 @@ const isOwnReason = (value: unknown): value is OwnReason =>
 
 /** The kept reasons, newest first. */
 function ownReasons(): OwnReason[] {
-  try {
-    const saved: unknown = JSON.parse(localStorage.getItem(NAME) ?? '[]')
-    return Array.isArray(saved) ? saved.filter(isOwnReason) : []
-  } catch {
-    return [] // storage is unavailable or unreadable
-  }
+  const saved = readStored(NAME)
+  return Array.isArray(saved) ? saved.filter(isOwnReason) : []
 }
 
 /** The reasons that are offered: the newest own ones for this tool, then the usual ones. */
@@ -46,9 +43,5 @@ export function keepReason(kind: ReasonKind, tool: string, text: string): void {
   const usual: readonly string[] = lazyInboxText.reasons.usual[kind]
   if (!reason || reason.length > LONGEST || reason.includes('\n') || usual.includes(reason)) return
   const others = ownReasons().filter((r) => r.kind !== kind || r.tool !== tool || r.reason !== reason)
-  try {
-    localStorage.setItem(NAME, JSON.stringify([{ kind, tool, reason }, ...others].slice(0, KEPT)))
-  } catch {
-    // Storage is unavailable; the usual reasons remain.
-  }
+  store(NAME, [{ kind, tool, reason }, ...others].slice(0, KEPT))
 }

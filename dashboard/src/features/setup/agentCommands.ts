@@ -1,6 +1,7 @@
 // The commands that connect each coding agent to the hub at a given address.
 
 import { codingAgent, type CodingAgent } from '../../lib/format/codingAgents'
+import { readStored, store } from '../../lib/page/stored'
 import type { Event } from '../../lib/api/types'
 import { provenVersions } from './provenVersions'
 import { afterInstall } from './text'
@@ -101,20 +102,11 @@ const STORAGE_KEY = 'hookback.setup.heard'
 
 /** When each agent's newest event arrived, in ms. It outlives the events in memory. */
 export function loadLastSeen(): Record<string, number> {
-  try {
-    const stored: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '{}')
-    return Object.fromEntries(
-      Object.entries(stored as object).filter((e): e is [string, number] => typeof e[1] === 'number'),
-    )
-  } catch {
-    return {}
-  }
+  return Object.fromEntries(
+    Object.entries(readStored(STORAGE_KEY) ?? {}).filter(
+      (e): e is [string, number] => typeof e[1] === 'number',
+    ),
+  )
 }
 
-export function saveLastSeen(lastSeen: Record<string, number>): void {
-  try {
-    localStorage.setItem(STORAGE_KEY, JSON.stringify(lastSeen))
-  } catch {
-    // Without storage, the check marks last as long as the page.
-  }
-}
+export const saveLastSeen = (lastSeen: Record<string, number>): void => store(STORAGE_KEY, lastSeen)

@@ -1,3 +1,5 @@
+import { readStored, store } from '../../lib/page/stored'
+
 /** The optional columns in order. The summary column is always shown. */
 export const columns = ['time', 'agent', 'session', 'type', 'tool', 'model', 'took'] as const
 export type Column = (typeof columns)[number]
@@ -12,15 +14,6 @@ interface StoredOptions {
 const NAME = 'hookback.stream'
 const FILTERS_KEPT = 30
 
-function read(): Partial<StoredOptions> {
-  try {
-    const saved: unknown = JSON.parse(localStorage.getItem(NAME) ?? '{}')
-    return typeof saved === 'object' && saved !== null ? (saved as Partial<StoredOptions>) : {}
-  } catch {
-    return {}
-  }
-}
-
 /** The display options and saved filters of the stream, stored in this browser. */
 class StreamOptions {
   private saved: StoredOptions = $state({
@@ -28,7 +21,7 @@ class StreamOptions {
     wrap: false,
     columns: ['time', 'agent', 'type', 'tool', 'took'],
     filters: [],
-    ...read(),
+    ...(readStored(NAME) as Partial<StoredOptions>),
   })
 
   get newestFirst(): boolean {
@@ -72,11 +65,7 @@ class StreamOptions {
   }
 
   private keep(): void {
-    try {
-      localStorage.setItem(NAME, JSON.stringify(this.saved))
-    } catch {
-      // Storage is unavailable; the options last until the page is closed.
-    }
+    store(NAME, this.saved)
   }
 }
 

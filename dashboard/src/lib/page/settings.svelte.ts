@@ -1,30 +1,14 @@
 import { defaults, preferenceNames, parsePreferences, type Preferences } from './preferences'
+import { readStored, store } from './stored'
 
 export type { Theme, Undo } from './preferences'
 
 const NAME = 'hookback.settings'
 const SNOOZED = 'hookback.snoozed'
 
-/** Reads a stored value; null if there is none or storage is unavailable. */
-function read(name: string): unknown {
-  try {
-    return JSON.parse(localStorage.getItem(name) ?? 'null')
-  } catch {
-    return null
-  }
-}
-
-function write(name: string, value: unknown): void {
-  try {
-    localStorage.setItem(name, JSON.stringify(value))
-  } catch {
-    // Storage is unavailable; the value lasts until the page is closed.
-  }
-}
-
 /** The preferences as properties. Setting one stores and applies it. */
 class Settings {
-  private saved: Preferences = $state(parsePreferences(read(NAME)))
+  private saved: Preferences = $state(parsePreferences(readStored(NAME)))
 
   constructor() {
     for (const name of preferenceNames)
@@ -57,7 +41,7 @@ class Settings {
   listen(target: Window): () => void {
     const changed = (e: StorageEvent) => {
       if (e.key !== NAME && e.key !== null) return
-      this.saved = parsePreferences(read(NAME))
+      this.saved = parsePreferences(readStored(NAME))
       this.apply()
     }
     target.addEventListener('storage', changed)
@@ -65,7 +49,7 @@ class Settings {
   }
 
   private save(): void {
-    write(NAME, this.saved)
+    store(NAME, this.saved)
     this.apply()
   }
 }
@@ -74,10 +58,10 @@ export const settings = new Settings() as Settings & Preferences
 
 /** The snoozed requests: id → end of the snooze by the hub's clock. */
 export function loadSnoozed(now: number): Map<number, number> {
-  const pairs = read(SNOOZED)
+  const pairs = readStored(SNOOZED)
   const sound = (pair: unknown): pair is [number, number] =>
     Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite) && pair[1] > now
   return new Map(Array.isArray(pairs) ? pairs.filter(sound) : [])
 }
 
-export const saveSnoozed = (requests: ReadonlyMap<number, number>): void => write(SNOOZED, [...requests])
+export const saveSnoozed = (requests: ReadonlyMap<number, number>): void => store(SNOOZED, [...requests])
