@@ -109,12 +109,7 @@ export const agentText = {
   columns: {
     agent: 'Agent',
     state: 'State',
-    sessions: 'Sessions',
-    events: 'Events',
-    calls: 'Tool calls',
-    failures: 'Failures',
-    requests: 'Requests',
-    blocked: 'Blocked',
+    counts: ['Sessions', 'Events', 'Tool calls', 'Failures', 'Requests', 'Blocked'],
     tokens: 'Tokens',
     cost: 'Cost',
     lastSeen: 'Last seen',

@@ -258,7 +258,7 @@ export const toolsText = {
   title: 'Tools',
   empty: 'No finished calls yet.',
   region: 'Table of the tools',
-  columns: { tool: 'Tool', calls: 'Calls', failed: 'Failed', median: 'Median', p95: 'p95', total: 'Total' },
+  columns: ['Tool', 'Calls', 'Failed', 'Median', 'p95', 'Total'],
   note: 'Without the time spent waiting for a person. Median and p95 are within 5 %.',
 }
 
