@@ -31,7 +31,10 @@ test('lists each session once, newest first', () => {
     anEvent(2, { session_id: 's1' }),
     anEvent(1, { session_id: 's2' }),
   ]
-  const items = sessionItems(newest, (...session) => void opened.push(session))
+  const items = sessionItems(
+    { newest: () => newest.map((event) => ({ event })) },
+    (...session) => void opened.push(session),
+  )
   for (const item of items) item.run()
   expect(opened).toEqual([
     ['api', 's2'],

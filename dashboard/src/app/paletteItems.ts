@@ -120,14 +120,14 @@ export function requestItems(lists: Lists, go: (path: string) => void): PaletteI
 const SESSIONS = 12
 const SESSIONS_LOOKED_AT = 3000
 
-/** The latest sessions, newest first. events must be newest first. */
+/** The latest sessions, newest first. */
 export function sessionItems(
-  events: Iterable<Event>,
+  events: { newest(): Iterable<{ event: Event }> },
   open: (app: string, session: string) => void,
 ): PaletteItem[] {
   const items = new Map<string, PaletteItem>()
   let looked = 0
-  for (const e of events) {
+  for (const { event: e } of events.newest()) {
     if (items.size >= SESSIONS || looked++ >= SESSIONS_LOOKED_AT) break
     const key = JSON.stringify([e.source_app, e.session_id])
     if (items.has(key)) continue

@@ -45,8 +45,7 @@ const webhookField = (placeholder: string): Field => ({
 export const channelKinds: readonly ChannelKind[] = [
   {
     id: 'slack',
-    name: kindText.slack.name,
-    instructions: kindText.slack.instructions,
+    ...kindText.slack,
     fields: [webhookField('https://hooks.slack.com/services/T…/B…/…')],
     url: fromWebhook(
       /^https:\/\/hooks\.slack\.com\/services\/(\w+)\/(\w+)\/(\w+)\/?$/,
@@ -55,8 +54,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'slackButtons',
-    name: kindText.slackButtons.name,
-    instructions: kindText.slackButtons.instructions,
+    ...kindText.slackButtons,
     fields: [
       {
         id: 'bot',
@@ -91,8 +89,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'discord',
-    name: kindText.discord.name,
-    instructions: kindText.discord.instructions,
+    ...kindText.discord,
     fields: [webhookField('https://discord.com/api/webhooks/…/…')],
     url: fromWebhook(
       /^https:\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/webhooks\/(\d+)\/([\w-]+)\/?$/,
@@ -101,8 +98,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'telegram',
-    name: kindText.telegram.name,
-    instructions: kindText.telegram.instructions,
+    ...kindText.telegram,
     fields: [
       {
         id: 'token',
@@ -126,8 +122,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'ntfy',
-    name: kindText.ntfy.name,
-    instructions: kindText.ntfy.instructions,
+    ...kindText.ntfy,
     fields: [
       { id: 'host', label: kindText.server, hint: kindText.ntfy.hostHint, placeholder: 'ntfy.sh' },
       {
@@ -145,8 +140,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'gotify',
-    name: kindText.gotify.name,
-    instructions: kindText.gotify.instructions,
+    ...kindText.gotify,
     fields: [
       {
         id: 'host',
@@ -163,8 +157,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'pushover',
-    name: kindText.pushover.name,
-    instructions: kindText.pushover.instructions,
+    ...kindText.pushover,
     fields: [
       { id: 'user', label: kindText.pushover.user, hint: '', secret: true },
       { id: 'token', label: kindText.pushover.token, hint: '', secret: true },
@@ -176,8 +169,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'mattermost',
-    name: kindText.mattermost.name,
-    instructions: kindText.mattermost.instructions,
+    ...kindText.mattermost,
     fields: [webhookField('https://chat.example.com/hooks/…')],
     url: fromWebhook(
       /^https:\/\/([\w.-]+(?::\d+)?)\/hooks\/(\w+)\/?$/,
@@ -186,8 +178,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'smtp',
-    name: kindText.smtp.name,
-    instructions: kindText.smtp.instructions,
+    ...kindText.smtp,
     fields: [
       {
         id: 'host',
@@ -226,8 +217,7 @@ export const channelKinds: readonly ChannelKind[] = [
   },
   {
     id: 'webhook',
-    name: kindText.webhook.name,
-    instructions: kindText.webhook.instructions,
+    ...kindText.webhook,
     fields: [
       {
         id: 'url',

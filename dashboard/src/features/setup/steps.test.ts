@@ -63,16 +63,17 @@ test('newestOf returns the newest event of an app', () => {
     anEvent(3, { source_app: 'other' }),
     anEvent(2, { source_app: 'a' }),
     anEvent(1, { source_app: 'a' }),
-  ]
+  ].map((event) => ({ event }))
   expect([newestOf(newest, 'a')?.id, newestOf(newest, 'b')]).toEqual([2, undefined])
 })
 
 test('newestUserQuestion ignores test requests', () => {
-  const ask = (id: number, source_app: string) => ({ ...aRequest(id), source_app })
+  const ask = (id: number, source_app: string) => ({ event: { ...aRequest(id), source_app } })
   expect(
-    newestUserQuestion([anEvent(4), ask(3, 'hookback-test'), ask(2, 'deploy'), ask(1, 'from-ask')])?.id,
+    newestUserQuestion([{ event: anEvent(4) }, ask(3, 'hookback-test'), ask(2, 'deploy'), ask(1, 'from-ask')])
+      ?.id,
   ).toBe(2)
-  expect(newestUserQuestion([ask(3, 'hookback-test'), anEvent(2)])).toBeUndefined()
+  expect(newestUserQuestion([ask(3, 'hookback-test'), { event: anEvent(2) }])).toBeUndefined()
 })
 
 test('every http hook sends how Claude Code was started', () => {

@@ -46,6 +46,11 @@ export class RingBuffer<T extends { readonly id: number }> {
     }
   }
 
+  /** The items, newest first. */
+  *newest(): Generator<T> {
+    for (let i = this.written - 1; i >= this.start; i--) yield this.slots[i % this.capacity] as T
+  }
+
   get last(): T | undefined {
     return this.at(this.written - 1)
   }
