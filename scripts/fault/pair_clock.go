@@ -23,7 +23,11 @@ const skewVariable = "HOOKBACK_FAULT_SKEW"
 // buildSkewed compiles a hub whose wall clock is moved, as if the clock of its machine were wrong. The
 // monotonic clock is not. It replaces the function time.Now of the standard library.
 func buildSkewed(ctx context.Context, dir string) (bin string, err error) {
-	original := filepath.Join(runtime.GOROOT(), "src", "time", "time.go") //nolint:staticcheck // the run needs the Go toolchain
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output() // a binary built with -trimpath doesn't know it
+	if err != nil {
+		return "", fmt.Errorf("go env GOROOT: %w", err)
+	}
+	original := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
 	text, err := os.ReadFile(original)
 	if err != nil {
 		return "", err
