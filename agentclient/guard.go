@@ -166,6 +166,10 @@ func questionFor(call ToolCall, policyResult policy.Result, details []func(ToolC
 	proposed := shown
 	proposed.Arguments = slices.Clone(shown.Arguments)
 	r := Request{Question: fmt.Sprintf("Run %s?", call.Name), Kind: schema.Permission, Risk: schema.Risk(policyResult.Risk), ToolCall: &proposed}
+	if policyResult.Owners {
+		r.Recipients = &schema.Recipients{Owners: true}
+	}
+	r.RequiredApprovals = policyResult.Quorum
 	if policyResult.Reason != "" {
 		r.Context = &schema.Context{Why: policyResult.Reason}
 	}

@@ -82,6 +82,8 @@ type Status struct {
 	// Recipients are the people who may answer, resolved when the question was created. Escalation adds more. If
 	// absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
 	Recipients []string `json:"recipients,omitempty"`
+	// Owners is what the hub made of Recipients.Owners.
+	Owners *OwnerMatch `json:"owners,omitempty"`
 	// Edited is the call that the votes apply to, if a voter has edited it.
 	Edited *EditedCall `json:"edited,omitempty"`
 	// Reminders is the number of reminders that were due. escalatedAt is the time at which
@@ -124,6 +126,23 @@ type Status struct {
 	// nothing is sent to the agent.
 	Held *PendingUndo `json:"held,omitempty"`
 }
+
+// OwnerMatch tells whether the owners of the files decide. If not, everyone else who was to be asked may answer.
+type OwnerMatch struct {
+	// State is matched: the recipients are owners; unstated: the requester named none; unknown: none of them has an
+	// account that may answer; or too_few: fewer may answer than have to agree.
+	State string `json:"state" jsonschema:"enum=matched,enum=unstated,enum=unknown,enum=too_few"`
+	// FallbackAt is when everyone else may answer, because the owners have quiet hours now.
+	FallbackAt Millis `json:"fallbackAt,omitempty"`
+}
+
+// The states of OwnerMatch.
+const (
+	OwnersMatched  = "matched"
+	OwnersUnstated = "unstated"
+	OwnersUnknown  = "unknown"
+	OwnersTooFew   = "too_few"
+)
 
 // AppliedDefaults lists the members that the hub's settings added to a question.
 type AppliedDefaults struct {

@@ -71,14 +71,17 @@ type AccountChange struct {
 
 // Person is a person with an account.
 type Person struct {
-	Name       string `json:"name"`
-	Role       Role   `json:"role"`
-	Owner      bool   `json:"owner,omitempty"`
-	Email      string `json:"email,omitempty"` // address for notifications by mail
-	CreatedAt  Millis `json:"createdAt"`
-	LastSeenAt Millis `json:"lastSeenAt,omitempty"`
-	Passkeys   int    `json:"passkeys,omitempty"`
-	SignedIn   bool   `json:"signedIn,omitempty"` // has signed in since the account was created or reset
+	Name  string `json:"name"`
+	Role  Role   `json:"role"`
+	Owner bool   `json:"owner,omitempty"`
+	Email string `json:"email,omitempty"` // address for notifications by mail
+	// Handles are the names of the person in CODEOWNERS files: @user, @org/team, mail addresses. An admin sets them; the
+	// account name counts too. Email does not: people change it themselves.
+	Handles    []string `json:"handles,omitempty"`
+	CreatedAt  Millis   `json:"createdAt"`
+	LastSeenAt Millis   `json:"lastSeenAt,omitempty"`
+	Passkeys   int      `json:"passkeys,omitempty"`
+	SignedIn   bool     `json:"signedIn,omitempty"` // has signed in since the account was created or reset
 	// Chats lists the kinds of chat accounts that the person linked, such as telegram. Only admins
 	// and the person see them.
 	Chats []string `json:"chats,omitempty"`
@@ -142,6 +145,8 @@ type PersonDraft struct {
 	Name  string  `json:"name,omitempty"` // name of a new person; it can't be changed
 	Role  Role    `json:"role,omitempty"` // default for a new person: operator
 	Email *string `json:"email,omitempty"`
+	// Handles replaces Person.Handles, at most 20.
+	Handles *[]string `json:"handles,omitempty"`
 	// Proof confirms the role admin with the caller's passkey, if the hub uses passkeys.
 	Proof json.RawMessage `json:"proof,omitempty" jsonschema:"type=object"`
 }

@@ -200,14 +200,33 @@ type Context struct {
 	UserPrompt  string   `json:"userPrompt,omitempty"`
 	LastMessage string   `json:"lastMessage,omitempty"` // of the agent's model, before the question
 	Links       []string `json:"links,omitempty"`
+	// Owners are the owners of the files that the call changes. They are a claim of the requester's machine: they can
+	// only lessen who may answer (see Recipients.Owners).
+	Owners *FileOwners `json:"owners,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
+}
+
+// FileOwners are the owners of the files of a call, from a CODEOWNERS file.
+type FileOwners struct {
+	Files   []OwnedFiles `json:"files,omitempty"`   // grouped by equal owners, at most 50 groups
+	From    string       `json:"from,omitempty"`    // such as .github/CODEOWNERS of origin/main
+	Problem string       `json:"problem,omitempty"` // why there are no files, as a sentence
+}
+
+// OwnedFiles are files with the same owners.
+type OwnedFiles struct {
+	Paths  []string `json:"paths"`  // in the repository; at most 5 of them are listed
+	Owners []string `json:"owners"` // @user, @org/team or mail address; at most 50
 }
 
 // Recipients selects the people who may answer.
 type Recipients struct {
 	Mode    string   `json:"mode,omitempty" jsonschema:"enum=anyone,enum=owner,enum=owner_admins,enum=selected_members"`
 	Members []string `json:"members,omitempty"`
+	// Owners leaves the question to the owners of its files (Context.Owners) among these people. If none of them may
+	// answer, or fewer than have to agree, all of these people are asked, and Status.Owners says why.
+	Owners bool `json:"owners,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members
 }

@@ -127,6 +127,31 @@ func (q *HumanInTheLoop) validateSecrets() error {
 	if q.Context != nil && q.Context.Commit != "" && !isCommit(q.Context.Commit) {
 		return invalid("context.commit", "must be 40 or 64 lower-case hex digits")
 	}
+	if q.Context != nil && q.Context.Owners != nil {
+		return q.Context.Owners.validate()
+	}
+	return nil
+}
+
+// Limits of FileOwners.
+const (
+	MaxOwnedFiles = 50 // groups
+	MaxOwners     = 50 // of a group
+	MaxOwnerBytes = 254
+)
+
+func (o *FileOwners) validate() error {
+	if len(o.Files) > MaxOwnedFiles {
+		return invalid("context.owners.files", fmt.Sprintf("has more than %d groups", MaxOwnedFiles))
+	}
+	for i := range o.Files {
+		owners := o.Files[i].Owners
+		isTooLong := func(name string) bool { return len(name) > MaxOwnerBytes }
+		if len(owners) == 0 || len(owners) > MaxOwners || slices.ContainsFunc(owners, isTooLong) {
+			return invalid(fmt.Sprintf("context.owners.files.%d.owners", i),
+				fmt.Sprintf("must be 1 to %d names of at most %d bytes", MaxOwners, MaxOwnerBytes))
+		}
+	}
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -22,6 +23,7 @@ const (
 	maxFileBytes = 1 << 20
 	maxRules     = 1000
 	maxPattern   = 1000 // characters of a glob or a regular expression
+	maxQuorum    = 20   // people, as in the hub's defaults
 )
 
 // File is the policy in one file.
@@ -203,7 +205,7 @@ func (r *fileParser) parseRules(root *value) rules {
 
 func (r *fileParser) parseRule(n *value) (rule, bool) {
 	before := len(r.problems)
-	m := r.objectMembers(n, "a rule", "tool", "when", "then", "risk", "reason")
+	m := r.objectMembers(n, "a rule", "tool", "when", "then", "ask", "risk", "reason")
 	if m == nil {
 		return rule{}, false
 	}
@@ -215,6 +217,9 @@ func (r *fileParser) parseRule(n *value) (rule, bool) {
 	}
 	if parsed.later = parsed.effect == later; parsed.later {
 		parsed.effect = Ask
+	}
+	if ask := m["ask"]; ask != nil {
+		r.parseAsk(ask, &parsed)
 	}
 	parsed.risk = r.wordMember(m["risk"], "risk", "low", "medium", "high", "critical")
 	parsed.tool = r.textMember(m["tool"], "tool")
@@ -236,6 +241,30 @@ func (r *fileParser) parseRule(n *value) (rule, bool) {
 		parsed.options = grantedOptions(parsed.when)
 	}
 	return parsed, len(r.problems) == before && !r.otherTool
+}
+
+// parseAsk reads who decides a call about which a rule asks.
+func (r *fileParser) parseAsk(n *value, to *rule) {
+	m := r.objectMembers(n, "ask", "owners", "quorum")
+	owners, quorum := m["owners"], m["quorum"]
+	switch {
+	case m == nil:
+	case to.effect != Ask:
+		r.addProblem(n.Offset(), "ask goes with then: ask or later")
+	case owners == nil && quorum == nil:
+		r.addProblem(n.Offset(), "ask requires owners or quorum")
+	case owners != nil && (owners.Kind() != call.BoolKind || owners.Literal() != "true"):
+		r.addProblem(owners.Offset(), "owners must be true, or absent")
+	default:
+		to.owners = owners != nil
+	}
+	if quorum == nil {
+		return
+	}
+	var err error
+	if to.quorum, err = strconv.Atoi(quorum.Literal()); err != nil || quorum.Kind() != call.NumberKind || to.quorum < 2 || to.quorum > maxQuorum {
+		r.addProblem(quorum.Offset(), "quorum must be a number from 2 to %d", maxQuorum)
+	}
 }
 
 // textMember returns a member that must be a string, or "" if it is absent.

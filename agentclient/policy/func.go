@@ -116,6 +116,9 @@ func stricter(a, b Result) Result {
 	if b.Effect.strictness() > a.Effect.strictness() {
 		return b
 	}
+	if b.Effect.strictness() == a.Effect.strictness() { // fewer people and more approvals are stricter
+		a.Owners, a.Quorum = a.Owners || b.Owners, max(a.Quorum, b.Quorum)
+	}
 	a.Later = a.Later && (b.Later || b.Effect.strictness() < a.Effect.strictness()) // waiting for a person is stricter
 	return a
 }

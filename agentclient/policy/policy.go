@@ -8,6 +8,8 @@
 //		{"tool": "mcp__*__delete*", "then": "deny", "reason": "Deletion is disabled here."}
 //	]}
 //
+// "ask": {"owners": true, "quorum": 2} in a rule that asks leaves the call to two owners of its files.
+//
 // The first matching rule decides. Rules that ask or deny match broadly: they ignore case,
 // and a call that they can't evaluate (text instead of a number, a duplicate argument)
 // asks. Rules that allow match strictly, and never allow a command with shell operators.
@@ -39,7 +41,10 @@ type Result struct {
 	Effect Effect `json:"then,omitempty"`
 	// Later goes with Ask: the agent continues without the call, and may run it once a person has approved it. Only
 	// the hooks of agents that take messages can do that; everyone else asks and waits.
-	Later  bool   `json:"later,omitempty"`
+	Later bool `json:"later,omitempty"`
+	// Owners goes with Ask: the owners of the files decide, if some of them may answer. Quorum people have to agree; 0: one.
+	Owners bool   `json:"owners,omitempty"`
+	Quorum int    `json:"quorum,omitempty"`
 	Risk   string `json:"risk,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Location is the rule's position as file:line. It is empty for policies in Go.

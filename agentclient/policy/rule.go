@@ -20,6 +20,8 @@ type rule struct {
 	options    matcher.Options // of commands that the rule may allow
 	effect     Effect
 	later      bool // ask, and the agent continues without the call
+	owners     bool // ask the owners of the files
+	quorum     int  // people who have to agree; 0: one
 	risk       string
 	reason     string
 	location   string
@@ -93,11 +95,13 @@ func (all rules) Evaluate(pending Call) Result {
 		switch got, problem := r.evaluate(&c); {
 		case got == matcher.Indeterminate && fallback.Effect == "":
 			fallback = Result{
-				Effect: Ask, Risk: r.risk, Location: r.location,
+				Effect: Ask, Owners: r.owners, Quorum: r.quorum, Risk: r.risk, Location: r.location,
 				Reason: fmt.Sprintf("The rule at %s could not be evaluated for this call: %s.", r.location, problem),
 			}
 		case got == matcher.Match && (fallback.Effect == "" || r.effect == Deny):
-			return Result{Effect: r.appliedEffect(), Later: r.later, Risk: r.risk, Reason: r.reason, Location: r.location}
+			return Result{
+				Effect: r.appliedEffect(), Later: r.later, Owners: r.owners, Quorum: r.quorum, Risk: r.risk, Reason: r.reason, Location: r.location,
+			}
 		case got == matcher.Match:
 			return fallback
 		}
@@ -123,6 +127,12 @@ func (r *rule) describe() string {
 		b.WriteString(": ask, and Claude Code, Codex and Gemini CLI continue without it; other agents wait")
 	} else {
 		b.WriteString(": " + string(r.effect))
+	}
+	if r.owners {
+		b.WriteString(", the owners of the files decide")
+	}
+	if r.quorum > 0 {
+		fmt.Fprintf(&b, ", %d people have to agree", r.quorum)
 	}
 	if r.risk != "" {
 		b.WriteString(" (" + r.risk + " risk)")

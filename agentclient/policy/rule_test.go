@@ -101,3 +101,34 @@ func TestRule_Consequence(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "trial", Arguments: raw(`{"consequence":"bad"}`)}).Effect, "an argument of that name")
 }
+
+// ask says who decides. Of two rules that ask, the fewer people and the more approvals count.
+func TestRule_AskNamesOwnersAndQuorum(t *testing.T) {
+	t.Parallel()
+	parse := func(ask, then string) (*policy.File, error) {
+		return policy.Parse("p.json", []byte(`{"rules": [{"tool": "Edit", "then": "`+then+`", "ask": `+ask+`}]}`))
+	}
+	edit := policy.Call{Name: "Edit", Arguments: raw(`{"file_path":"x"}`)}
+	owners, err := parse(`{"owners": true}`, "ask")
+	require.NoError(t, err)
+	require.Equal(t, policy.Result{Effect: policy.Ask, Owners: true, Location: "p.json:1"}, owners.Evaluate(edit))
+	require.Contains(t, owners.Rules()[0].Sentence, "the owners of the files decide")
+	two, err := parse(`{"quorum": 2}`, "later")
+	require.NoError(t, err)
+	require.Contains(t, two.Rules()[0].Sentence, "2 people have to agree")
+	both := policy.Any(policy.Always(), owners, two).Evaluate(edit)
+	require.True(t, both.Owners)
+	require.Equal(t, 2, both.Quorum)
+	require.Equal(t, policy.Deny, policy.Any(owners, mustParsePolicy(t, singleRulePolicy("Edit", "deny"))).Evaluate(edit).Effect)
+	for ask, want := range map[string]string{
+		`{}`: "requires owners or quorum", `true`: "must be an object", `{"owners": false}`: "owners must be true", `{"quorum": 1}`: "from 2 to 20",
+		`{"quorum": 21}`: "from 2 to 20", `{"quorum": "2"}`: "from 2 to 20", `{"quorum": 2.5}`: "from 2 to 20", `{"people": 1}`: "no member",
+	} {
+		_, err := parse(ask, "ask")
+		require.ErrorContains(t, err, want, ask)
+	}
+	for _, then := range []string{"allow", "deny"} {
+		_, err := parse(`{"owners": true}`, then)
+		require.ErrorContains(t, err, "ask goes with then: ask or later")
+	}
+}

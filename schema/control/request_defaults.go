@@ -17,6 +17,8 @@ const (
 	MaxDefaultTimeout    = 7 * 24 * 3600
 	MaxDefaultApprovals  = 20
 	MaxDefaultRecipients = 50
+	MaxDefaultPaths      = 20
+	MaxDefaultPath       = 200 // bytes
 )
 
 // Values of RequestDefault that are no schema.Kind and schema.Risk.
@@ -34,10 +36,14 @@ type RequestDefault struct {
 	// Risk is the hub's estimate; absent: every risk. low: the call is known to be harmless. unknown:
 	// nothing is known, or there is no call.
 	Risk string `json:"risk,omitempty" jsonschema:"enum=low,enum=unknown,enum=medium,enum=high,enum=critical"`
+	// Paths are globs of files, such as payments/*, in any folder; absent: every question. * is any text. The hub reads
+	// the files from the call.
+	Paths []string `json:"paths,omitempty"`
 
 	// TimeoutSeconds is the time to answer, 10 to 604800; 0: no deadline; absent: 300.
-	TimeoutSeconds *int64             `json:"timeoutSeconds,omitempty"`
-	Recipients     *schema.Recipients `json:"recipients,omitempty"`
+	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
+	// Recipients with owners and without a mode are the owners of the files; see schema.Recipients.
+	Recipients *schema.Recipients `json:"recipients,omitempty"`
 	// RequiredApprovals applies to questions that require fewer, 2 to 20. Absent: none.
 	RequiredApprovals int `json:"requiredApprovals,omitempty"`
 }
@@ -71,6 +77,8 @@ func (d *RequestDefault) problem() (member, detail string) {
 		return "kind", "must be permission, plan, choice or question, or absent"
 	case !slices.Contains(risks, d.Risk):
 		return "risk", "must be low, unknown, medium, high or critical, or absent"
+	case len(d.Paths) > MaxDefaultPaths, slices.ContainsFunc(d.Paths, func(p string) bool { return p == "" || len(p) > MaxDefaultPath }):
+		return "paths", fmt.Sprintf("must be at most %d globs of 1 to %d bytes", MaxDefaultPaths, MaxDefaultPath)
 	case t == nil && d.Recipients == nil && n == 0:
 		return "timeoutSeconds", "is required if there are neither recipients nor requiredApprovals"
 	case t != nil && *t != 0 && (*t < MinDefaultTimeout || *t > MaxDefaultTimeout):
@@ -90,6 +98,8 @@ func (d *RequestDefault) recipientsProblem() (member, detail string) {
 	}
 	isSelected := r.Mode == selectedMembers
 	switch {
+	case r.Mode == "" && r.Owners && len(r.Members) == 0:
+		return "", ""
 	case !slices.Contains([]string{"anyone", "owner", "owner_admins", selectedMembers}, r.Mode):
 		return "recipients.mode", "must be anyone, owner, owner_admins or selected_members"
 	case len(r.Extra) > 0:

@@ -17,10 +17,10 @@ import (
 
 // Limits of one Repo.
 const (
-	maxLine       = 8 << 10   // bytes of a small file, such as HEAD
-	maxPackedRefs = 64 << 20  // bytes
+	maxLine       = 8 << 10  // bytes of a small file, such as HEAD
+	maxPackedRefs = 64 << 20 // bytes
 	maxInflated   = 64 << 20 // bytes of all objects that one Repo reads
-	maxLinks      = 5         // of symbolic references, and of alternates
+	maxLinks      = 5        // of symbolic references, and of alternates
 )
 
 // ErrNotFound is the error for an absent repository, reference, object or file.

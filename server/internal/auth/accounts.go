@@ -3,10 +3,12 @@ package auth
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/mail"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/store"
@@ -69,6 +71,11 @@ func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 		}
 		person.Role = d.Role
 	}
+	if d.Handles != nil {
+		if err := setHandles(person, *d.Handles); err != nil {
+			return err
+		}
+	}
 	if d.Email == nil {
 		return nil
 	}
@@ -89,7 +96,23 @@ func (s *Service) applyDraft(person *store.Person, d schema.PersonDraft) error {
 	return nil
 }
 
-// ChangePerson changes a person's role or e-mail address. Open connections follow the new
+// maxHandles is the maximum number of handles of a person.
+const maxHandles = 20
+
+// setHandles replaces the names of a person in CODEOWNERS files.
+func setHandles(person *store.Person, handles []string) error {
+	isInvalid := func(handle string) bool {
+		return len(handle) > schema.MaxOwnerBytes || !strings.Contains(handle, "@") || strings.TrimFunc(handle, unicode.IsGraphic) != "" ||
+			strings.ContainsFunc(handle, unicode.IsSpace)
+	}
+	if len(handles) > maxHandles || slices.ContainsFunc(handles, isInvalid) {
+		return &schema.FieldError{Field: "handles", Detail: fmt.Sprintf("must be at most %d names such as @ada, @org/team or ada@example.com", maxHandles)}
+	}
+	person.Handles = strings.Join(handles, " ")
+	return nil
+}
+
+// ChangePerson changes a person's role, e-mail address or handles. Open connections follow the new
 // role, because each request looks it up.
 func (s *Service) ChangePerson(ctx context.Context, name string, d schema.PersonDraft, caller Identity) (schema.Person, error) {
 	if err := s.Check(schema.AccessAdmin, caller); err != nil {
@@ -132,7 +155,7 @@ func (s *Service) ChangePerson(ctx context.Context, name string, d schema.Person
 // changePerson stores a changed account.
 func (s *Service) changePerson(ctx context.Context, person *store.Person, caller Identity) error {
 	return s.applyChange(ctx, &store.PeopleChange{People: store.People{Persons: []store.Person{*person}}},
-		ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role}))
+		ledgerRecord("person.changed", caller, map[string]any{"name": person.Name, "role": person.Role, "handles": person.Handles}))
 }
 
 // RemovePerson deletes an account with its sessions, tokens, codes and passkeys. The owner

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,6 +126,24 @@ func (s *Service) ResolveRecipients(r *schema.Recipients) ([]string, error) {
 	return names, nil
 }
 
+// PeopleOf returns the people that the owners in a CODEOWNERS file name: by their handles, or by the name of their
+// account. Mail addresses that people set themselves name no one.
+func (s *Service) PeopleOf(owners []string) (names []string) {
+	if s == nil {
+		return nil
+	}
+	for i := range s.current.Load().Persons {
+		person := &s.current.Load().Persons[i]
+		handles := append(strings.Fields(person.Handles), person.Name, "@"+person.Name)
+		if slices.ContainsFunc(owners, func(owner string) bool {
+			return slices.ContainsFunc(handles, func(handle string) bool { return strings.EqualFold(handle, owner) })
+		}) {
+			names = append(names, person.Name)
+		}
+	}
+	return names
+}
+
 func (s *Service) resolveMembers(named []string) ([]string, error) {
 	const field = "humanInTheLoop.recipients.members"
 	var names []string
@@ -160,7 +179,7 @@ func (s *Service) Accounts(context.Context) []schema.Person {
 
 func (s *Service) publicPerson(person *store.Person) schema.Person {
 	public := schema.Person{
-		Name: person.Name, Role: person.Role, Owner: person.Owner, Email: person.Email,
+		Name: person.Name, Role: person.Role, Owner: person.Owner, Email: person.Email, Handles: strings.Fields(person.Handles),
 		CreatedAt: toMillis(person.CreatedAt), SignedIn: person.SignedIn,
 	}
 	seen := person.LastSeenAt

@@ -138,6 +138,8 @@ type Hub struct {
 type Reach interface {
 	// Reachable returns how many notifications of a new question would be delivered now.
 	Reachable(ctx context.Context) int
+	// IsAway reports whether the person has quiet hours now, and no page open.
+	IsAway(ctx context.Context, person string) bool
 }
 
 // TestRequests are the questions that the hub itself asks.

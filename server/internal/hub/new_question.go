@@ -24,8 +24,11 @@ func (h *Hub) addQuestion(ctx context.Context, a *arrival.Arrival, p *question.P
 	if p.Ask.ResponseWebSocketURL != "" {
 		p.Blocked = h.checkURL(p.Ask.ResponseWebSocketURL)
 	}
-	if question.IsRestricted(p.Ask) || h.Defaults != nil && h.Defaults.HasAny() {
+	if question.IsRestricted(p.Ask) || question.WantsOwners(p.Ask) || h.Defaults != nil && h.Defaults.HasAny() {
 		p.Approvers = accounts{h.People}.approvers()
+	}
+	if h.Reach != nil {
+		p.IsAway = func(name string) bool { return h.Reach.IsAway(ctx, name) }
 	}
 	if err := question.New(&a.EventDraft, p, &h.env); err != nil {
 		return err

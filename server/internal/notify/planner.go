@@ -310,6 +310,12 @@ func (r *recipients) notifications(kind string, number int, people []string) (al
 	return all
 }
 
+// IsAway reports whether the person has quiet hours now, and no page open. See hub.Reach.
+func (n *Notifier) IsAway(ctx context.Context, person string) bool {
+	settings, err := n.Store.NotificationSettings(ctx, person)
+	return err == nil && inQuietHours(&settings, n.Clock()) && (n.Viewers == nil || !n.Viewers.IsViewing(person))
+}
+
 // Reachable returns how many notifications of a new question to everyone would be sent now: to
 // people without quiet hours, through channels that are not paused. See hub.Reach.
 func (n *Notifier) Reachable(ctx context.Context) (count int) {

@@ -28,6 +28,7 @@ type Post struct {
 	Call           *Call                  // what CallOf returns for it, as stored
 	SentCall       *Call                  // before redaction; nil: nothing was redacted, or the question sent can't be decoded
 	Approvers      []string               // all accounts that may answer; needed if IsRestricted, or with Environment.Defaults
+	IsAway         func(name string) bool // the person has quiet hours, and no page open; nil: no one
 	Requester      string                 // authenticated name of the requester; empty: unknown
 	WaitsForAnswer bool                   // the request itself waits for the answer
 	Retries        bool                   // with WaitsForAnswer: it is sent again if its connection breaks
@@ -67,11 +68,12 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 			addRedactionFinding(&st, p.Call, p.SentCall)
 		}
 	}
-	recipients, err := p.applyDefaults(env, &st, p.Call.Name)
+	recipients, err := p.applyDefaults(env, &st)
 	if err != nil {
 		return err
 	}
 	st.RequiredApprovals, st.Recipients, st.Awaiting = q.RequiredApprovals, recipients, recipients
+	p.addFallback(env, &st, d.ReceivedAt)
 	if err := env.checkEscalation(q); err != nil {
 		return err
 	}
@@ -123,23 +125,23 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 
 // applyDefaults completes the question by the hub's settings as far as people can decide it then, and
 // returns the people that it is addressed to.
-func (p *Post) applyDefaults(env *Environment, st *schema.Status, tool string) ([]string, error) {
+func (p *Post) applyDefaults(env *Environment, st *schema.Status) ([]string, error) {
 	if env.Defaults == nil || st.Probe || st.Test {
-		return p.resolveRecipients(env)
+		return p.addressees(env, st)
 	}
 	stated := *p.Ask
-	for _, c := range env.Defaults.Complete(&stated, tool, st.Class, st.Risk) {
+	for _, c := range env.Defaults.Complete(&stated, p.Call, st.Class, st.Risk) {
 		*p.Ask = c.Ask
 		if p.Ask.Validate() != nil {
 			continue
 		}
-		if recipients, err := p.resolveRecipients(env); err == nil {
+		if recipients, err := p.addressees(env, st); err == nil {
 			st.Defaults = c.Applied
 			return recipients, nil
 		}
 	}
 	*p.Ask = stated
-	return p.resolveRecipients(env)
+	return p.addressees(env, st)
 }
 
 // addHashes adds the hashes of the POST, which decide whether a repeat is the same request.
@@ -253,7 +255,7 @@ func (p *Post) resolveRecipients(env *Environment) ([]string, error) {
 	if !IsRestricted(q) {
 		return nil, nil
 	}
-	if to == nil || to.Mode == "" {
+	if to == nil || to.Mode == "" && !to.Owners {
 		to = &schema.Recipients{Mode: "owner_admins"}
 	}
 	if !env.Accounts.Access().HasOwner {

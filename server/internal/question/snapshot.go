@@ -36,6 +36,8 @@ type Accounts interface {
 	Account(name string) Account
 	// ResolveRecipients returns the people that r addresses, nil for anyone.
 	ResolveRecipients(r *schema.Recipients) ([]string, error)
+	// PeopleOf returns the people that handles and mail addresses of a CODEOWNERS file name.
+	PeopleOf(owners []string) []string
 }
 
 // Access holds the access settings of a hub.
@@ -76,9 +78,9 @@ type CompletedAsk struct {
 type Defaults interface {
 	// HasAny reports whether there are settings.
 	HasAny() bool
-	// Complete returns the forms of a valid question about a call of this tool, class and risk after the
-	// settings, the preferred form first. The others are for too few people who may decide it.
-	Complete(q *schema.HumanInTheLoop, tool string, class schema.Class, risk schema.Risk) []CompletedAsk
+	// Complete returns the forms of a valid question about a call of this class and risk after the settings, the
+	// preferred form first. The others are for too few people who may decide it.
+	Complete(q *schema.HumanInTheLoop, about *Call, class schema.Class, risk schema.Risk) []CompletedAsk
 }
 
 // Environment holds the inputs of a transition besides the question's row.

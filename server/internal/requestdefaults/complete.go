@@ -23,8 +23,8 @@ type approvers struct {
 }
 
 // Complete implements question.Defaults.
-func (s *Settings) Complete(q *schema.HumanInTheLoop, tool string, class schema.Class, risk schema.Risk) (forms []question.CompletedAsk) {
-	d := s.of(q.Type, tool, class, risk)
+func (s *Settings) Complete(q *schema.HumanInTheLoop, about *question.Call, class schema.Class, risk schema.Risk) (forms []question.CompletedAsk) {
+	d := s.of(q.Type, about, class, risk)
 	ask, hasTimeout, reduced := *q, false, false
 	if q.Timeout == nil && d.TimeoutSeconds != nil {
 		seconds := float64(*d.TimeoutSeconds)
@@ -64,9 +64,18 @@ func (s *Settings) approverOptions(q *schema.HumanInTheLoop, d *control.RequestD
 	}
 	var to, everyone *schema.Recipients
 	isReduced := false
-	if q.Recipients == nil {
+	isNarrowed := isNarrowing(q.Recipients)
+	if q.Recipients == nil || isNarrowed {
 		to, isReduced = s.available(d.Recipients)
-		everyone = &schema.Recipients{Mode: "anyone"}
+		everyone = &schema.Recipients{Mode: "anyone", Owners: isNarrowed || d.Recipients != nil && d.Recipients.Owners}
+	}
+	if isNarrowed { // the people of the settings, or those of a quorum without recipients
+		if to == nil && n > 0 {
+			to = &schema.Recipients{Mode: "owner_admins"}
+		}
+		if to != nil {
+			to = &schema.Recipients{Mode: to.Mode, Members: to.Members, Owners: true}
+		}
 	}
 	if to != nil || n > 0 {
 		options = append(options, approvers{to, n, isReduced})
@@ -81,6 +90,9 @@ func (s *Settings) approverOptions(q *schema.HumanInTheLoop, d *control.RequestD
 	return append(options, approvers{reduced: isReduced})
 }
 
+// isNarrowing reports whether a question names the owners of its files and no one else.
+func isNarrowing(r *schema.Recipients) bool { return r != nil && r.Owners && (r.Mode == "" || r.Mode == "anyone") }
+
 // available returns the recipients who may answer now, nil for none, and whether some may not.
 func (s *Settings) available(r *schema.Recipients) (to *schema.Recipients, reduced bool) {
 	if r == nil || r.Mode != selectedMembers {
@@ -93,5 +105,5 @@ func (s *Settings) available(r *schema.Recipients) (to *schema.Recipients, reduc
 	if len(members) == 0 {
 		return nil, true
 	}
-	return &schema.Recipients{Mode: selectedMembers, Members: members}, len(members) < len(r.Members)
+	return &schema.Recipients{Mode: selectedMembers, Members: members, Owners: r.Owners}, len(members) < len(r.Members)
 }

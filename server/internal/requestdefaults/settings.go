@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -79,11 +81,11 @@ func (s *Settings) checkRecipients(i int, d *control.RequestDefault) error {
 	}
 }
 
-// of returns the defaults of a question of this kind about a call of this tool, class and risk.
-func (s *Settings) of(kind schema.Kind, tool string, class schema.Class, risk schema.Risk) (d control.RequestDefault) {
-	d.Kind, d.Risk = kindOf(kind, tool), levelOf(class, risk)
+// of returns the defaults of a question of this kind about a call of this class and risk.
+func (s *Settings) of(kind schema.Kind, about *question.Call, class schema.Class, risk schema.Risk) (d control.RequestDefault) {
+	d.Kind, d.Risk = kindOf(kind, about.Name), levelOf(class, risk)
 	for _, entry := range s.Settings.Read().Defaults {
-		if entry.Kind != "" && entry.Kind != d.Kind || entry.Risk != "" && entry.Risk != d.Risk {
+		if entry.Kind != "" && entry.Kind != d.Kind || entry.Risk != "" && entry.Risk != d.Risk || len(entry.Paths) > 0 && !touches(about, entry.Paths) {
 			continue
 		}
 		if d.TimeoutSeconds == nil {
@@ -95,6 +97,20 @@ func (s *Settings) of(kind schema.Kind, tool string, class schema.Class, risk sc
 		d.RequiredApprovals = cmp.Or(d.RequiredApprovals, entry.RequiredApprovals)
 	}
 	return d
+}
+
+// touches reports whether a call may touch a file of one of the paths, which are globs in any folder.
+func touches(about *question.Call, paths []string) bool {
+	if !about.Exists() {
+		return false
+	}
+	read := about.Reading()
+	return slices.ContainsFunc(paths, func(p string) bool {
+		here, below := matcher.NewGlob(p, true), matcher.NewGlob("*/"+strings.TrimPrefix(p, "/"), true)
+		return slices.ContainsFunc(slices.Concat(read.Files, read.MayBe), func(f call.File) bool {
+			return here.Match(f.Path) || below.Match(f.Path) || below.Match(f.Path+"/") // of a folder
+		})
+	})
 }
 
 func kindOf(kind schema.Kind, tool string) string {

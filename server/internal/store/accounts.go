@@ -44,6 +44,7 @@ type Person struct {
 	Role                  schema.Role
 	Owner                 bool
 	Email                 string
+	Handles               string    // names in CODEOWNERS files, each followed by a space except the last
 	Subject               string    // OpenID Connect issuer and subject; empty: not linked
 	CreatedAt, LastSeenAt time.Time // LastSeenAt is zero if never seen
 

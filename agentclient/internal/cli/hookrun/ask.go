@@ -237,6 +237,7 @@ func (h *hookRun) buildRequest(c *hook.Call, hd hookDecision) agentclient.Reques
 		}
 		ask.Context = &questionContext
 	}
+	h.addOwnersTo(&ask, c, hd)
 	if h.onTimeout == schema.FailRun {
 		ask.OnTimeout = schema.FailRun
 	}

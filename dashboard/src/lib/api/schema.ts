@@ -588,6 +588,11 @@ export interface Context {
   /** of the agent's model, before the question */
   lastMessage?: string
   links?: string[]
+  /**
+   * Owners are the owners of the files that the call changes. They are a claim of the requester's machine:
+   * they can only lessen who may answer (see Recipients.Owners).
+   */
+  owners?: FileOwners
 }
 
 /**
@@ -883,6 +888,16 @@ export interface Extend {
    * deadline.
    */
   seconds: number
+}
+
+/** FileOwners are the owners of the files of a call, from a CODEOWNERS file. */
+export interface FileOwners {
+  /** grouped by equal owners, at most 50 groups */
+  files?: OwnedFiles[]
+  /** such as .github/CODEOWNERS of origin/main */
+  from?: string
+  /** why there are no files, as a sentence */
+  problem?: string
 }
 
 /** FilterOptions lists the values that a filter can offer, from GET /events/filter-options. */
@@ -1744,6 +1759,28 @@ export interface Overview {
   unasked?: UnaskedCalls
 }
 
+/** OwnedFiles are files with the same owners. */
+export interface OwnedFiles {
+  /** in the repository; at most 5 of them are listed */
+  paths: string[]
+  /** @user, @org/team or mail address; at most 50 */
+  owners: string[]
+}
+
+/**
+ * OwnerMatch tells whether the owners of the files decide. If not, everyone else who was to be asked may
+ * answer.
+ */
+export interface OwnerMatch {
+  /**
+   * State is matched: the recipients are owners; unstated: the requester named none; unknown: none of them
+   * has an account that may answer; or too_few: fewer may answer than have to agree.
+   */
+  state: 'matched' | 'unstated' | 'unknown' | 'too_few'
+  /** fallbackAt is when everyone else may answer, because the owners have quiet hours now. */
+  fallbackAt?: Millis
+}
+
 /** PairingCode is the response to POST /api/pairing. */
 export interface PairingCode {
   /** URL signs in one device as the caller, with at most the role operator. It is shown once. */
@@ -1834,6 +1871,11 @@ export interface Person {
   owner?: boolean
   /** address for notifications by mail */
   email?: string
+  /**
+   * Handles are the names of the person in CODEOWNERS files: @user, @org/team, mail addresses. An admin
+   * sets them; the account name counts too. Email does not: people change it themselves.
+   */
+  handles?: string[]
   createdAt: Millis
   lastSeenAt?: Millis
   passkeys?: number
@@ -1861,6 +1903,8 @@ export interface PersonDraft {
   /** default for a new person: operator */
   role?: string
   email?: string
+  /** Handles replaces Person.Handles, at most 20. */
+  handles?: string[]
   /** Proof confirms the role admin with the caller's passkey, if the hub uses passkeys. */
   proof?: Record<string, unknown>
 }
@@ -2103,6 +2147,12 @@ export interface Receipt {
 export interface Recipients {
   mode?: 'anyone' | 'owner' | 'owner_admins' | 'selected_members'
   members?: string[]
+  /**
+   * Owners leaves the question to the owners of its files (Context.Owners) among these people. If none of
+   * them may answer, or fewer than have to agree, all of these people are asked, and Status.Owners says
+   * why.
+   */
+  owners?: boolean
 }
 
 /** RejectCall is the body of POST /api/approvals/:id/reject. */
@@ -2237,8 +2287,14 @@ export interface RequestDefault {
    * is known, or there is no call.
    */
   risk?: 'low' | 'unknown' | 'medium' | 'high' | 'critical'
+  /**
+   * Paths are globs of files, such as payments/*, in any folder; absent: every question. * is any text. The
+   * hub reads the files from the call.
+   */
+  paths?: string[]
   /** timeoutSeconds is the time to answer, 10 to 604800; 0: no deadline; absent: 300. */
   timeoutSeconds?: number
+  /** Recipients with owners and without a mode are the owners of the files; see schema.Recipients. */
   recipients?: Recipients
   /** requiredApprovals applies to questions that require fewer, 2 to 20. Absent: none. */
   requiredApprovals?: number
@@ -2807,6 +2863,8 @@ export interface Status {
    * If absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
    */
   recipients?: string[]
+  /** Owners is what the hub made of Recipients.Owners. */
+  owners?: OwnerMatch
   /** Edited is the call that the votes apply to, if a voter has edited it. */
   edited?: EditedCall
   /**

@@ -10,10 +10,10 @@ import (
 )
 
 var persons = newTable("people", "name",
-	"name, role, owner, email, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by",
+	"name, role, owner, email, handles, subject, created_at, seen_at, signed_in, reset_at, reset_by, promoted_at, promoted_by",
 	func(p *store.Person) []any {
 		return []any{
-			&p.Name, &p.Role, &p.Owner, &p.Email, &p.Subject, ScanTime(&p.CreatedAt), ScanTime(&p.LastSeenAt),
+			&p.Name, &p.Role, &p.Owner, &p.Email, &p.Handles, &p.Subject, ScanTime(&p.CreatedAt), ScanTime(&p.LastSeenAt),
 			&p.SignedIn, ScanTime(&p.ResetAt), &p.ResetBy, ScanTime(&p.PromotedAt), &p.PromotedBy,
 		}
 	})
