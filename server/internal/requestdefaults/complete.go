@@ -91,7 +91,9 @@ func (s *Settings) approverOptions(q *schema.HumanInTheLoop, d *control.RequestD
 }
 
 // isNarrowing reports whether a question names the owners of its files and no one else.
-func isNarrowing(r *schema.Recipients) bool { return r != nil && r.Owners && (r.Mode == "" || r.Mode == "anyone") }
+func isNarrowing(r *schema.Recipients) bool {
+	return r != nil && r.Owners && (r.Mode == "" || r.Mode == "anyone")
+}
 
 // available returns the recipients who may answer now, nil for none, and whether some may not.
 func (s *Settings) available(r *schema.Recipients) (to *schema.Recipients, reduced bool) {

@@ -76,7 +76,7 @@ type hookRun struct {
 	// pinned requires signed answers: the account trusts a hub and --unsigned is not set, or its trust
 	// can't be read.
 	pinned       bool
-	untrustedHub bool // a hub is pinned, but none of the addresses in use
+	untrustedHub bool                                     // a hub is pinned, but none of the addresses in use
 	consequences map[*schema.ToolCall]*schema.Consequence // computed; nil: unknown
 }
 
