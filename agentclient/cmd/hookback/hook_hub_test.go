@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,24 +16,33 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// A person answers at a real hub, which stores the event, the question and its outcome. The
-// question of a killed hook is abandoned.
-func TestHook_RealHubLifecycle(t *testing.T) {
-	t.Parallel()
+// startWatchedHub starts a hub whose page is open.
+func startWatchedHub(t *testing.T) *hubtest.Hub {
 	hub := hubtest.Start(t)
 	page, _, err := websocket.Dial(t.Context(), hub.StreamURL()+"?v=2", nil)
 	require.NoError(t, err)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for err := error(nil); err == nil; {
-			_, _, err = page.Read(t.Context())
+			_, _, err = page.Read(context.Background())
 		}
 	})
-	defer watching.Wait()
-	defer page.CloseNow()
+	t.Cleanup(func() {
+		_ = page.CloseNow()
+		watching.Wait()
+	})
+	return hub
+}
+
+// A person answers at a real hub, which stores the event, the question and its outcome. The
+// question of a killed hook is abandoned.
+func TestHook_RealHubLifecycle(t *testing.T) {
+	t.Parallel()
+	hub := startWatchedHub(t)
 	c := newHookCommand(t, hub.URL(), readSample(t, "claude-code-PermissionRequest-Bash"))
 	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
 	// newest waits until there are n events and the newest has the expected status.
@@ -75,4 +88,38 @@ func getJSON(t *testing.T, address string, into any) error {
 	}
 	defer res.Body.Close()
 	return json.NewDecoder(res.Body).Decode(into)
+}
+
+// The question states what the call does, and the receipt of the answer proves that people saw it.
+func TestHook_StatesConsequence(t *testing.T) {
+	t.Parallel()
+	hub := startWatchedHub(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes"), []byte("kept nowhere else\n"), 0o600))
+	input, err := json.Marshal(map[string]any{
+		"session_id": "s1", "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_use_id": "t1", "cwd": dir,
+		"tool_input": map[string]string{"command": "rm notes"},
+	})
+	require.NoError(t, err)
+	c := newHookCommand(t, hub.URL(), string(input))
+	c.env = []string{"CLAUDE_CODE_ENTRYPOINT=sdk-cli"}
+	r := c.start(t, t.Context())
+	var all []schema.Event
+	require.Eventually(t, func() bool {
+		return getJSON(t, hub.URL()+schema.PathRecent, &all) == nil && len(all) == 1 && all[0].HumanInTheLoop != nil
+	}, time.Minute, 5*time.Millisecond)
+	shown := all[0].HumanInTheLoop.ToolCall.Consequence
+	require.NotNil(t, shown)
+	require.Equal(t, "Removes 1 file, 18 bytes; 1 of them is in no git repository and can't be restored.", shown.Summary())
+	response, err := http.Post(hub.URL()+schema.At(schema.PathRespond, all[0].ID), "application/json", strings.NewReader(`{"permission":true}`))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, cliResult{0, allowed, ""}, r.wait())
+	var proof sign.Receipt
+	require.NoError(t, getJSON(t, hub.URL()+schema.At(schema.PathReceipt, all[0].ID), &proof))
+	require.Equal(t, shown, proof.Consequence)
+	var statement sign.Statement
+	require.NoError(t, json.Unmarshal(proof.Envelope.Payload, &statement))
+	digest := sign.ConsequenceDigest(shown)
+	require.Equal(t, hex.EncodeToString(digest[:]), statement.Digest(sign.ConsequenceSubject, "sha256"))
 }
