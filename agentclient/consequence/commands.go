@@ -248,7 +248,8 @@ func (r *reader) edit(p string, change *intent.FileChange) {
 func (r *reader) lines(p string, added, removed int, isExact bool) {
 	r.add("lines", int64(max(added, removed)))
 	r.add("files", 0)
-	text := "Changes " + r.quote(p) + ": adds " + count(int64(added), "line", "lines") + " and removes " + count(int64(removed), "line", "lines") + "."
+	text := "Changes " + r.quote(p) + ": adds " + count(int64(added), "line", "lines") +
+		" and removes " + count(int64(removed), "line", "lines") + "."
 	if !isExact {
 		text = "Changes " + r.quote(p) + ": replaces up to " + count(int64(removed), "line", "lines") + "."
 		r.partial = true

@@ -157,16 +157,16 @@ func (r *reader) target(t *tally, p string, recursive bool) {
 	case info.IsDir() && !recursive:
 		return
 	}
-	w := walk{reader: r, tally: t, repo: r.repoOf(parent)}
+	w := fileCounter{reader: r, tally: t, repo: r.repoOf(parent)}
 	if w.repo.git == nil {
 		w.noGit = true
-		w.file(real, "", info, nil, false)
+		w.file(node{path: real, info: info}, nil)
 		return
 	}
 	rel, _ := filepath.Rel(w.repo.git.Root, real)
 	rel = filepath.ToSlash(rel)
 	rules, ignored := w.rulesFor(rel)
-	w.file(real, rel, info, rules, ignored || rules.Match(rel, info.IsDir()))
+	w.file(node{real, rel, info, ignored || rules != nil && rules.Match(rel, info.IsDir())}, rules)
 }
 
 // changesPath records that the call changes a path, and whether it is outside the project.
@@ -188,8 +188,8 @@ func (r *reader) changesPath(p, real string) {
 
 func isControl(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 }
 
-// walk visits the files of a target.
-type walk struct {
+// fileCounter visits the files of a target.
+type fileCounter struct {
 	*reader
 	tally *tally
 	repo  *repo
@@ -197,7 +197,7 @@ type walk struct {
 }
 
 // rulesFor returns the ignore rules in the folder of a path, and whether a folder above it is ignored.
-func (w *walk) rulesFor(rel string) (rules *gitread.Ignore, ignored bool) {
+func (w *fileCounter) rulesFor(rel string) (rules *gitread.Ignore, ignored bool) {
 	if w.repo.err != nil {
 		w.tally.unknownGit = w.repo.err
 		return nil, false
@@ -219,25 +219,32 @@ func (w *walk) rulesFor(rel string) (rules *gitread.Ignore, ignored bool) {
 	return nil, false
 }
 
-// file counts a file or, with everything below it, a folder. rel is its path in the repository.
-func (w *walk) file(p, rel string, info fs.FileInfo, rules *gitread.Ignore, ignored bool) {
+// node is a file or a folder.
+type node struct {
+	path, rel string // rel: in the repository
+	info      fs.FileInfo
+	isIgnored bool // or a folder above it is
+}
+
+// file counts a file or, with everything below it, a folder. rules are those of the folder that has it.
+func (w *fileCounter) file(n node, rules *gitread.Ignore) {
 	if w.entries++; w.stopped() {
 		return
 	}
 	switch {
-	case info.IsDir():
-		w.folder(p, rel, rules, ignored)
-	case !info.Mode().IsRegular():
-		w.tally.addFile(p, 0)
-		w.classify(rel, info, ignored)
+	case n.info.IsDir():
+		w.folder(n, rules)
+	case !n.info.Mode().IsRegular():
+		w.tally.addFile(n.path, 0)
+		w.classify(n)
 	default:
-		w.tally.addFile(p, info.Size())
-		w.classify(rel, info, ignored)
+		w.tally.addFile(n.path, n.info.Size())
+		w.classify(n)
 	}
 }
 
 // classify counts a file whose content nothing else has.
-func (w *walk) classify(rel string, info fs.FileInfo, ignored bool) {
+func (w *fileCounter) classify(n node) {
 	t := w.tally
 	if t.keeps || t.unknownGit != nil {
 		return
@@ -247,14 +254,14 @@ func (w *walk) classify(rel string, info fs.FileInfo, ignored bool) {
 		t.noRepo = true
 		return
 	}
-	entry := w.repo.index.Find(rel)
+	entry := w.repo.index.Find(n.rel)
 	if entry == nil {
-		if !ignored {
+		if !n.isIgnored {
 			t.fresh++
 		}
 		return
 	}
-	changed, err := w.repo.git.IsChanged(w.repo.index, entry, info)
+	changed, err := w.repo.git.IsChanged(w.repo.index, entry, n.info)
 	if err != nil {
 		t.isPartial = true
 		w.incomplete("Not every changed file could be compared with git.")
@@ -287,33 +294,33 @@ func parallel(n int, fn func(i int)) {
 // maxBatch is how many entries of a folder are read together.
 const maxBatch = 1024
 
-func (w *walk) folder(p, rel string, rules *gitread.Ignore, ignored bool) {
-	if filepath.Base(p) == ".git" && !w.tally.keeps {
-		w.tally.histories = append(w.tally.histories, filepath.Dir(p))
-		history := walk{reader: w.reader, tally: &tally{keeps: true}, repo: w.repo}
-		history.entriesOf(p, func(child string, info fs.FileInfo) { history.file(child, "", info, nil, true) })
+func (w *fileCounter) folder(n node, rules *gitread.Ignore) {
+	if filepath.Base(n.path) == ".git" && !w.tally.keeps {
+		w.tally.histories = append(w.tally.histories, filepath.Dir(n.path))
+		history := fileCounter{reader: w.reader, tally: &tally{keeps: true}, repo: w.repo, noGit: true}
+		history.entriesOf(n.path, func(child string, info fs.FileInfo) { history.file(node{path: child, info: info}, nil) })
 		w.tally.files, w.tally.bytes = w.tally.files+history.tally.files, w.tally.bytes+history.tally.bytes
 		w.tally.isPartial = w.tally.isPartial || history.tally.isPartial
 		return
 	}
 	if !w.noGit && w.tally.unknownGit == nil && rules != nil {
 		var err error
-		if rules, err = w.repo.git.In(rules, rel+"/"); err != nil {
+		if rules, err = w.repo.git.In(rules, n.rel+"/"); err != nil {
 			w.tally.unknownGit = err
 		}
 	}
-	w.entriesOf(p, func(child string, info fs.FileInfo) {
-		name, childIgnored := rel, ignored
+	w.entriesOf(n.path, func(p string, info fs.FileInfo) {
+		child := node{path: p, info: info}
 		if !w.noGit {
-			name = rel + "/" + info.Name()
-			childIgnored = ignored || rules.Match(name, info.IsDir())
+			child.rel = n.rel + "/" + info.Name()
+			child.isIgnored = n.isIgnored || rules != nil && rules.Match(child.rel, info.IsDir())
 		}
-		w.file(child, name, info, rules, childIgnored)
+		w.file(child, rules)
 	})
 }
 
 // entriesOf calls fn for the entries of a folder. A folder that can't be read makes the result partial.
-func (w *walk) entriesOf(p string, fn func(child string, info fs.FileInfo)) {
+func (w *fileCounter) entriesOf(p string, fn func(child string, info fs.FileInfo)) {
 	f, err := os.Open(p)
 	if err == nil {
 		defer f.Close()
@@ -383,7 +390,7 @@ func (r *reader) matches(dir, pattern string) (found []string) {
 	return found
 }
 
-func (w *walk) gitRoot() string {
+func (w *fileCounter) gitRoot() string {
 	if w.noGit {
 		return string(filepath.Separator)
 	}
@@ -391,7 +398,7 @@ func (w *walk) gitRoot() string {
 }
 
 // ignoredFile returns the rules for a file, and whether it is ignored.
-func (w *walk) ignoredFile(rel string, info fs.FileInfo) (*gitread.Ignore, bool) {
+func (w *fileCounter) ignoredFile(rel string, info fs.FileInfo) (*gitread.Ignore, bool) {
 	if w.noGit || w.tally.keeps || w.repo.err == nil && w.repo.index.Find(rel) != nil {
 		return nil, false
 	}

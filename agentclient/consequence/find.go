@@ -82,7 +82,8 @@ func (f *finder) test(name, value string) (takesValue bool) {
 	case "-type":
 		if value == "f" || value == "d" || value == "l" {
 			f.add(func(_, _ string, info fs.FileInfo) bool {
-				return value == "f" && info.Mode().IsRegular() || value == "d" && info.IsDir() || value == "l" && info.Mode()&fs.ModeSymlink != 0
+				mode := info.Mode()
+				return value == "f" && mode.IsRegular() || value == "d" && mode.IsDir() || value == "l" && mode&fs.ModeSymlink != 0
 			})
 			return true
 		}
@@ -124,7 +125,8 @@ func (r *reader) find(cmd *call.Command, list []string) {
 	switch {
 	case f.unknown != "":
 		r.isKnown = false
-		r.incomplete("find " + list[1] + " reaches up to " + count(t.files, "file", "files") + ": its test " + quoteName(f.unknown) + " is not evaluated.")
+		r.incomplete("find " + quoteName(f.roots[0]) + " reaches up to " + count(t.files, "file", "files") +
+			": its test " + quoteName(f.unknown) + " is not evaluated.")
 	case !deletes:
 		r.add("files", t.files)
 		r.say("find runs " + quoteName(f.action) + " on " + count(t.files, "file", "files") + ".")
@@ -138,7 +140,7 @@ func (r *reader) search(t *tally, f *finder, root string) {
 	if err != nil {
 		return
 	}
-	w := walk{reader: r, tally: t, repo: r.repoOf(real)}
+	w := fileCounter{reader: r, tally: t, repo: r.repoOf(real)}
 	w.noGit = w.repo.git == nil
 	rel := ""
 	var visit func(p string, info fs.FileInfo, depth int)
@@ -155,7 +157,7 @@ func (r *reader) search(t *tally, f *finder, root string) {
 		case matches && !info.IsDir():
 			rel, _ = filepath.Rel(w.gitRoot(), p)
 			rules, ignored := w.ignoredFile(filepath.ToSlash(rel), info)
-			w.file(p, filepath.ToSlash(rel), info, rules, ignored)
+			w.file(node{p, filepath.ToSlash(rel), info, ignored}, rules)
 		}
 	}
 	visit(real, info, 0)

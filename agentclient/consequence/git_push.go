@@ -27,45 +27,44 @@ func (g *gitCall) clean() error {
 	}
 	for _, rel := range g.pathspecs(specs) {
 		p := filepath.Join(g.repo.git.Root, filepath.FromSlash(rel))
-		w := walk{reader: g.reader, tally: &g.removed, repo: g.repo}
+		w := fileCounter{reader: g.reader, tally: &g.removed, repo: g.repo}
 		rules, ignored := w.rulesFor(rel)
 		if info, err := os.Lstat(p); err == nil && w.tally.unknownGit == nil {
 			if rel == "" {
 				rules, _ = g.repo.git.Ignored()
 			}
 			g.changesPath(p, p)
-			g.cleanBelow(&w, p, rel, info, rules, ignored)
+			g.cleanBelow(&w, node{p, rel, info, ignored}, rules)
 		}
 	}
 	return nil
 }
 
-func (g *gitCall) cleanBelow(w *walk, p, rel string, info fs.FileInfo, rules *gitread.Ignore, ignored bool) {
-	if g.entries++; g.stopped() || rel == ".git" {
+func (g *gitCall) cleanBelow(w *fileCounter, n node, rules *gitread.Ignore) {
+	if g.entries++; g.stopped() || n.rel == ".git" {
 		return
 	}
 	all, only := g.has("x"), g.has("X")
-	ignored = ignored || rel != "" && rules.Match(rel, info.IsDir())
-	removes := all || ignored == only
-	tracked := len(g.repo.index.Below(rel)) > 0
+	n.isIgnored = n.isIgnored || n.rel != "" && rules.Match(n.rel, n.info.IsDir())
+	tracked := len(g.repo.index.Below(n.rel)) > 0
 	switch {
-	case !info.IsDir():
-		if !tracked && removes {
-			w.file(p, rel, info, rules, ignored)
+	case !n.info.IsDir():
+		if !tracked && (all || n.isIgnored == only) {
+			w.file(n, rules)
 		}
 		return
-	case !tracked && rel != "":
-		_, err := os.Lstat(filepath.Join(p, ".git"))
+	case !tracked && n.rel != "":
+		_, err := os.Lstat(filepath.Join(n.path, ".git"))
 		isNested := !errors.Is(err, fs.ErrNotExist)
-		if !g.has("d") || isNested && strings.Count(strings.Join(g.words, " "), "f") < 2 || ignored && !all && !only {
+		if !g.has("d") || isNested && strings.Count(strings.Join(g.words, " "), "f") < 2 || n.isIgnored && !all && !only {
 			return
 		}
-		if ignored || isNested {
-			w.file(p, rel, info, rules, ignored)
+		if n.isIgnored || isNested {
+			w.file(n, rules)
 			return
 		}
 	}
-	dir := rel
+	dir := n.rel
 	if dir != "" {
 		dir += "/"
 	}
@@ -74,7 +73,9 @@ func (g *gitCall) cleanBelow(w *walk, p, rel string, info fs.FileInfo, rules *gi
 		w.tally.unknownGit = err
 		return
 	}
-	w.entriesOf(p, func(child string, info fs.FileInfo) { g.cleanBelow(w, child, dir+info.Name(), info, rules, ignored) })
+	w.entriesOf(n.path, func(child string, info fs.FileInfo) {
+		g.cleanBelow(w, node{child, dir + info.Name(), info, n.isIgnored}, rules)
+	})
 }
 
 // push adds the commits that branches of the remote lose by a forced push or a deletion.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/consequence"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // hostileCalls reach each reader: the tree, the index, objects, refs, the stash and the configuration.

@@ -81,7 +81,7 @@ func (r *reader) named(name string, list []string) (ok bool) {
 		text = packages(packageVerb(name, verb), name, args[1:], list)
 	case name == "terraform" || name == "tofu":
 		text = terraform(verb, list)
-	case name == "kubectl" && slices.Contains(strings.Fields("delete apply create replace patch scale drain rollout edit set exec"), verb):
+	case name == "kubectl" && strings.Contains(" delete apply create replace patch scale drain rollout edit set exec ", " "+verb+" "):
 		text = kubectl(verb, args[1:], list)
 	case slices.Contains(strings.Fields("psql mysql mariadb sqlite3 sqlcmd clickhouse-client duckdb"), name):
 		text = statements(strings.Join(list[1:], " "))
@@ -109,7 +109,7 @@ func packages(verb, manager string, names, list []string) string {
 }
 
 func terraform(verb string, list []string) string {
-	does := map[string]string{"destroy": "Destroys", "apply": "Applies changes to", "import": "Imports into the state of", "taint": "Marks for replacement in"}[verb]
+	does := map[string]string{"destroy": "Destroys", "apply": "Applies changes to", "import": "Imports into"}[verb]
 	if does == "" {
 		return ""
 	}
@@ -149,7 +149,8 @@ func kubectl(verb string, names, list []string) string {
 
 // statement matches the start of an SQL statement that changes data, with its table.
 var statement = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?is)\b(drop\s+(?:table|database|schema|view|index)|truncate(?:\s+table)?|delete\s+from|update|insert\s+into|alter\s+table)` +
+	return regexp.MustCompile(`(?is)\b(drop\s+(?:table|database|schema|view|index)|truncate(?:\s+table)?|` +
+		`delete\s+from|update|insert\s+into|alter\s+table)` +
 		`\s+(?:if\s+exists\s+|only\s+)?([\w."` + "`" + `\[\]]+)([^;]*)`)
 })
 

@@ -52,7 +52,9 @@ type call struct {
 	Seconds  float64 // default 1
 	Fixed    bool    // a person can't edit the input
 	AnswerAs string  // the member of Input that an earlier answer's text replaces
-	Refused  string  // why the agent's own reviewer refuses it; only an appeal lets it run
+	// Consequence is what the call does, as a real hook would compute it.
+	Consequence *schema.Consequence
+	Refused     string // why the agent's own reviewer refuses it; only an appeal lets it run
 }
 
 //go:embed scenario.json
@@ -241,7 +243,7 @@ func (a *agent) runGuardedCall(ctx context.Context, s step) error {
 	}
 	e.Summary = c.summary()
 	r := request(q, e)
-	r.ToolCall = &schema.ToolCall{Name: c.Tool, Arguments: arguments, ID: id, Editable: !c.Fixed}
+	r.ToolCall = &schema.ToolCall{Name: c.Tool, Arguments: arguments, ID: id, Editable: !c.Fixed, Consequence: c.Consequence}
 	d, err := a.askPerson(ctx, r)
 	if err != nil {
 		return err

@@ -108,8 +108,8 @@ func (r *Repository) Commit(id OID) (*Commit, error) {
 	return c, nil
 }
 
-// walked is a commit of a walk.
-type walked struct {
+// commitNode is a commit of a search.
+type commitNode struct {
 	id      OID
 	commit  *Commit
 	isLost  bool // reachable from the old one
@@ -117,12 +117,12 @@ type walked struct {
 	isQueue bool
 }
 
-type newestFirst []*walked
+type newestFirst []*commitNode
 
 func (q newestFirst) Len() int           { return len(q) }
 func (q newestFirst) Less(i, j int) bool { return q[i].commit.Time > q[j].commit.Time }
 func (q newestFirst) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *newestFirst) Push(x any)        { *q = append(*q, x.(*walked)) }
+func (q *newestFirst) Push(x any)        { *q = append(*q, x.(*commitNode)) }
 func (q *newestFirst) Pop() (x any) {
 	last := len(*q) - 1
 	x, *q = (*q)[last], (*q)[:last]
@@ -132,7 +132,7 @@ func (q *newestFirst) Pop() (x any) {
 // Lost returns the authors of the commits that a commit has and none of the others, with their numbers. If an error
 // ends the walk, some may be missing, and some may be in the others.
 func (r *Repository) Lost(old OID, kept ...OID) (authors map[string]int64, err error) {
-	w := &walk{r: r, all: map[OID]*walked{}}
+	w := &commitSearch{r: r, all: map[OID]*commitNode{}}
 	err = w.add(old, true, false)
 	for _, id := range kept {
 		if addErr := w.add(id, false, true); addErr != nil && err == nil {
@@ -140,7 +140,7 @@ func (r *Repository) Lost(old OID, kept ...OID) (authors map[string]int64, err e
 		}
 	}
 	for err == nil && w.open > 0 && len(w.queue) > 0 {
-		next := heap.Pop(&w.queue).(*walked)
+		next := heap.Pop(&w.queue).(*commitNode)
 		next.isQueue = false
 		if next.isLost && !next.isKept {
 			w.open--
@@ -160,22 +160,22 @@ func (r *Repository) Lost(old OID, kept ...OID) (authors map[string]int64, err e
 	return authors, err
 }
 
-// walk visits commits, the newest first, until all that are left are kept.
-type walk struct {
+// commitSearch visits commits, the newest first, until all that are left are kept.
+type commitSearch struct {
 	r     *Repository
-	all   map[OID]*walked
+	all   map[OID]*commitNode
 	queue newestFirst
 	open  int // commits in the queue that may be lost
 }
 
-func (w *walk) add(id OID, isLost, isKept bool) error {
+func (w *commitSearch) add(id OID, isLost, isKept bool) error {
 	c := w.all[id]
 	if c == nil {
 		commit, err := w.r.Commit(id)
 		if err != nil {
 			return err
 		}
-		c = &walked{id: id, commit: commit}
+		c = &commitNode{id: id, commit: commit}
 		w.all[id] = c
 	} else if (c.isLost || !isLost) && (c.isKept || !isKept) {
 		return nil
