@@ -161,8 +161,8 @@ tcpdump : writes -w values=irzcsCGWyFTBM
 apt|apt-get|apt-cache : -o --option -c --config-file values=t
 dpkg : --pre-invoke --post-invoke
 java|javac : @… -javaagent… -J… -processorpath --processor-path -agentlib… -agentpath… -Xbootclasspath…
-gradle|gradlew : -I --init-script values=bgpcx
-mvn|mvnw : -Dexec… -s --settings values=fPpl
+gradle|gradlew : -I --init-script values=bgpcxDP
+mvn|mvnw : -Dexec… -s --settings values=fPplD
 php : -d
 openssl : -engine -provider-path
 gpg|gpg2 : --agent-program --dirmngr-program --photo-viewer --keyserver-options

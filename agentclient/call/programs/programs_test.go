@@ -251,6 +251,8 @@ func TestExecutingOption(t *testing.T) {
 		{"sort -k2 -o x a", "-o", programs.Writes},
 		{"sort -- -o", "", programs.NoEffect},
 		{"ls -o", "", programs.NoEffect},
+		{"mvn -q -Dtest=Cart test", "", programs.NoEffect},
+		{"gradle -PVersionIs=1 test", "", programs.NoEffect},
 	} {
 		word, effect := programs.ExecutingOption(strings.Fields(c.call))
 		require.Equal(t, c.word, word, c.call)
