@@ -95,6 +95,15 @@ export const inboxText = {
     theAgents: 'the agent’s',
     ownWindow: ' own window: the first answer wins.',
     theAgent: 'The agent',
+    owners: {
+      matched: (files: string, from: string) => `Only owners of ${files} decide (${from}).`,
+      fallback: (at: string) => ` They have quiet hours: everyone else may answer from ${at}.`,
+      unknown: (files: string) =>
+        `No owner of ${files} is a member here who may answer, so everyone is asked.`,
+      too_few: (files: string) =>
+        `Fewer owners of ${files} than have to agree are members here, so everyone is asked.`,
+      unstated: (problem: string) => `No owners are known${problem && `: ${problem}`}. Everyone is asked.`,
+    },
     asksThere: (left: string) => (left ? ` asks in its terminal in ${left}.` : ' asks in its terminal now.'),
   },
 

@@ -14,7 +14,7 @@ export interface View {
   agents: string[]
   risk: string
   find: string
-  /** Only requests that wait for the signed-in person. */
+  /** Only requests that are addressed to the signed-in person and have no vote of theirs. */
   mine: boolean
   tab: Tab
   group: GroupKind
@@ -79,9 +79,9 @@ export function matchesView(r: Request, view: View, me = ''): boolean {
   return words.every((word) => text.includes(word))
 }
 
-/** Whether a request waits for this person: addressed to them or to anyone, and not voted yet. */
+/** Whether a request waits for this person: addressed to them, as an owner or by name, and not voted yet. */
 const awaitsVoteOf = ({ status }: Request, me: string): boolean =>
-  status.status === 'pending' && (status.recipients === undefined || (status.awaiting ?? []).includes(me))
+  status.status === 'pending' && (status.awaiting ?? []).includes(me)
 
 /** Whether any filter is active. */
 export const isFiltered = (v: View): boolean =>

@@ -38,6 +38,8 @@ export const peopleText = {
   resetHint: (name: string) => `For a lost device: end the access of ${name} and start over`,
   confirmRemove: 'Remove person, sign-ins, and tokens',
   save: 'Save',
+  handlesOf: (name: string) => `Names of ${name} in CODEOWNERS`,
+  handlesHint: 'Names in CODEOWNERS files, such as @ada @org/team.',
   emailHint: 'For notifications by e-mail. Empty: none.',
   empty: 'No people yet. The first person to sign in owns the hub.',
   onlyYou:

@@ -36,6 +36,7 @@ describe('toDefault', () => {
       toDefault({
         kind: 'choice',
         risk: 'high',
+        paths: '',
         time: '0',
         mode: 'selected_members',
         members: ['ada'],

@@ -15,15 +15,17 @@ export function defaultSentence(d: RequestDefault): string {
   const parts = [
     time === undefined ? undefined : time === 0 ? text.noDeadline : text.deadline(timeName(time)),
     to?.mode === undefined
-      ? undefined
+      ? to?.owners && text.toOwners
       : to.mode === 'anyone'
         ? text.toEveryone
         : text.toPeople(to.members?.length ? joinNames(to.members) : (text.to[to.mode] ?? to.mode)),
     count > 0 ? text.approvals(count) : undefined,
   ]
   return (
-    text.subject(text.kinds[d.kind ?? ''], text.risks[d.risk ?? '']) +
-    parts.filter((part) => part !== undefined).join(', ')
+    text.subject(
+      text.kinds[d.kind ?? ''] + (d.paths?.length ? text.inFiles(joinNames(d.paths)) : ''),
+      text.risks[d.risk ?? ''],
+    ) + parts.filter((part) => part).join(', ')
   )
 }
 
@@ -31,6 +33,8 @@ export function defaultSentence(d: RequestDefault): string {
 export interface DefaultForm {
   kind: NonNullable<RequestDefault['kind']> | ''
   risk: NonNullable<RequestDefault['risk']> | ''
+  /** Globs, separated by spaces or commas. */
+  paths: string
   /** Seconds as text; empty: not set. */
   time: string
   mode: keyof typeof text.modes
@@ -41,6 +45,7 @@ export interface DefaultForm {
 export const emptyForm = (): DefaultForm => ({
   kind: '',
   risk: '',
+  paths: '',
   time: '',
   mode: '',
   members: [],
@@ -52,10 +57,13 @@ export function toDefault(f: DefaultForm): RequestDefault {
   return {
     ...(f.kind && { kind: f.kind }),
     ...(f.risk && { risk: f.risk }),
+    ...(f.paths.trim() && { paths: f.paths.split(/[\s,]+/).filter(Boolean) }),
     ...(f.time !== '' && { timeoutSeconds: Number(f.time) }),
-    ...(f.mode && {
-      recipients: { mode: f.mode, ...(f.mode === 'selected_members' && { members: f.members }) },
-    }),
+    ...(f.mode === 'owners' && { recipients: { owners: true } }),
+    ...(f.mode &&
+      f.mode !== 'owners' && {
+        recipients: { mode: f.mode, ...(f.mode === 'selected_members' && { members: f.members }) },
+      }),
     ...(f.approvals !== null && f.approvals > 1 && { requiredApprovals: f.approvals }),
   }
 }

@@ -391,6 +391,9 @@ export const v2HumanInTheLoopLargeArguments = {"question":"Write /src/shop-api/f
 export const v2HumanInTheLoopOtherAllowed = {"type":"choice","question":"Which testing framework?","choices":["Jest","Vitest"],"allowOther":true} satisfies HumanInTheLoop
 
 // prettier-ignore
+export const v2HumanInTheLoopOwners = {"question":"Deploy to production?","type":"permission","protocolVersion":2,"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8","requestSecret":"Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA","context":{"commit":"8f14e45fceea167a5a36dedd4bea2543c1d2e3f4","owners":{"files":[{"paths":["payments/charge.go"],"owners":["@ada","@shop/payments"]}],"from":".github/CODEOWNERS of origin/main, commit 1a2b3c4","problem":"the call names no file that has an owner"}},"recipients":{"owners":true}} satisfies HumanInTheLoop
+
+// prettier-ignore
 export const v2HumanInTheLoopSigned = {"question":"Deploy to production?","type":"permission","protocolVersion":2,"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8","requestSecret":"Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA","context":{"commit":"8f14e45fceea167a5a36dedd4bea2543c1d2e3f4"}} satisfies HumanInTheLoop
 
 // prettier-ignore
@@ -463,10 +466,16 @@ export const v2PasskeyDraftMade = {"name":"this laptop","credential":{"id":"AQID
 export const v2PasskeyOptionsGet = {"publicKey":{"challenge":"nWjV3vOEt2c","rpId":"hub.example.com","userVerification":"required"}} satisfies PasskeyOptions
 
 // prettier-ignore
+export const v2PersonHandles = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","handles":["@ada","@shop/payments"],"createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"chats":["telegram"],"signInUrl":"http://localhost:4000/#sign-in=Zm9v","signedIn":true} satisfies Person
+
+// prettier-ignore
 export const v2PersonInvited = {"name":"grace","role":"operator","owner":true,"email":"grace@example.com","createdAt":1795262400000,"lastSeenAt":1795262460000,"passkeys":2,"chats":["telegram"],"signInUrl":"http://localhost:4000/#sign-in=Zm9v","signedIn":true} satisfies Person
 
 // prettier-ignore
 export const v2PersonDraftGrace = {"name":"grace","role":"operator","email":"grace@example.com","proof":{"id":"a2V5"}} satisfies PersonDraft
+
+// prettier-ignore
+export const v2PersonDraftHandles = {"name":"grace","role":"operator","email":"grace@example.com","handles":["@ada"],"proof":{"id":"a2V5"}} satisfies PersonDraft
 
 // prettier-ignore
 export const v2PolicyLinePush = {"rule":"{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}","command":"hookback policy add '{\"tool\":\"Bash\",\"when\":{\"command\":{\"runs\":\"git push\"}},\"then\":\"ask\"}'","text":"Bash with command that runs git push: ask","days":30,"asks":14,"ran":9,"draft":{"tool":"Bash","when":[{"argument":"command","is":"starts_with","value":"git push"}],"source_app":"shop","session_id":"s-1","cwd":"/home/ada/shop"},"complete":true} satisfies PolicyLine
@@ -548,6 +557,9 @@ export const v2ReplayDraftRule = {"rule":{"tool":"Bash","then":"allow","scope":"
 
 // prettier-ignore
 export const v2ReportAway = {"since":1795822096123,"until":1795833340210,"knownFrom":1795825000000,"lines":[{"kind":"waiting","count":2,"number":"2 requests","text":"wait for an answer: shop-api, docs; the oldest for 3 h 12 min","link":"/stream?q=status%3Apending+-app%3Ahookback-test&from=1795821820000","oldest":1795821820000,"differs":"3"},{"kind":"failed","count":1000,"atLeast":true,"number":"at least 1000 errors","text":"reported: ci","link":"/stream?q=error%3A%2F.%2F+-app%3Ahookback-test&from=1795822096123&to=1795833340210"},{"kind":"cost","costUsd":4.12,"number":"$4.12","text":"spent: shop-api","link":"/overview?since=1795822096123"}],"checked":true} satisfies Report
+
+// prettier-ignore
+export const v2RequestDefaultsOwners = {"defaults":[{"paths":["payments/*"],"recipients":{"owners":true},"requiredApprovals":2}]} satisfies RequestDefaults
 
 // prettier-ignore
 export const v2RequestDefaultsThree = {"defaults":[{"kind":"permission","risk":"critical","timeoutSeconds":1800,"recipients":{"mode":"selected_members","members":["ada","grace"]},"requiredApprovals":2},{"kind":"plan","timeoutSeconds":0},{"risk":"unknown","recipients":{"mode":"owner_admins"}}]} satisfies RequestDefaults
@@ -680,6 +692,9 @@ export const v2StatusHeld = {"status":"pending","revision":4,"held":{"until":179
 
 // prettier-ignore
 export const v2StatusNoQuorum = {"status":"error","outcome":"__no_quorum__","source":"quorum","revision":3,"requiredApprovals":2,"votes":[{"user":"mara","choice":"ship_it","at":1734189300000},{"user":"jun","choice":"abandon","at":1734189310000}]} satisfies Status
+
+// prettier-ignore
+export const v2StatusOwners = {"status":"responded","owners":{"state":"matched","fallbackAt":1763800000000},"respondedAt":1734189245000,"response":{"permission":true,"respondedAt":1734189245000},"outcome":"approve","source":"human","expiresAt":1734189354000,"revision":5,"delivery":{"state":"acked","attempts":2,"deliveredAt":1734189245512},"execution":{"state":"failed","durationMs":4187,"error":"Exit code 1"}} satisfies Status
 
 // prettier-ignore
 export const v2StatusProbe = {"status":"responded","respondedAt":1734189245000,"response":{"permission":false,"reason":"doctor probe doctor-4fqkxj6y2rz3","respondedAt":1734189245000},"outcome":"deny","source":"rule","reason":"doctor probe doctor-4fqkxj6y2rz3","respondedBy":{"name":"hookback doctor","verified":false,"via":"rule"},"revision":2,"delivery":{"state":"acked","attempts":1,"deliveredAt":1734189245031},"test":true,"probe":true} satisfies Status

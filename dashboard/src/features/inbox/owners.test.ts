@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import type { Request } from '../../lib/stream/requests'
+import { ownersText } from './owners'
+
+const asked = (state: string, owners: object) =>
+  ({ question: { context: { owners } }, status: { owners: { state } } }) as unknown as Request
+const files = [{ paths: ['a.go', 'b.go', 'c.go', 'd.go'], owners: ['@ada'] }]
+
+describe('ownersText', () => {
+  it('names the files and their source', () =>
+    expect(ownersText(asked('matched', { files, from: 'CODEOWNERS of main' }))).toMatch(
+      /a\.go.*CODEOWNERS of main/,
+    ))
+  it('says why everyone is asked', () => {
+    expect(ownersText(asked('unknown', { files }))).toContain('No owner of a.go')
+    expect(ownersText(asked('too_few', { files }))).toContain('everyone is asked')
+    expect(ownersText(asked('unstated', { problem: 'it is too large' }))).toContain('it is too large')
+  })
+})
