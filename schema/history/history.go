@@ -18,6 +18,26 @@ type SearchResult struct {
 type QuestionContext struct {
 	Before  []schema.Event  `json:"before"` // the session's last events before the question, oldest first, at most 8
 	Earlier EarlierOutcomes `json:"earlier"`
+	// Result is what the call did, as the event says that shows its end; absent before that.
+	Result *CallResult `json:"result,omitempty"`
+}
+
+// Limits of a CallResult.
+const (
+	MaxResultLines = 20
+	MaxResultFiles = 20
+)
+
+// CallResult is what an agent reported about a call that a question was about. The texts are the agent's; they have no
+// characters that are not printable.
+type CallResult struct {
+	Lines      []string `json:"lines"`                // the last lines of the output, at most MaxResultLines (20)
+	MoreLines  int64    `json:"moreLines,omitempty"`  // lines before them
+	ExitStatus *int64   `json:"exitStatus,omitempty"` // absent: not reported
+	Files      []string `json:"files,omitempty"`      // changed by the call, at most MaxResultFiles (20)
+	MoreFiles  int64    `json:"moreFiles,omitempty"`
+	// Differs are sentences: what the call did that its consequence (ToolCall) did not announce.
+	Differs []string `json:"differs,omitempty"`
 }
 
 // EarlierOutcomes counts the outcomes of earlier questions about the same call: same application,

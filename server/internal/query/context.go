@@ -42,10 +42,11 @@ func (s *Service) Context(ctx context.Context, id schema.EventID) ([]byte, error
 			return nil, err
 		}
 	}
-	return appendContext(before, earlier, last), nil
+	result, err := s.resultOf(ctx, q)
+	return appendContext(before, earlier, last, result), err
 }
 
-func appendContext(before []*store.Event, earlier []store.EarlierOutcome, last *store.Event) []byte {
+func appendContext(before []*store.Event, earlier []store.EarlierOutcome, last *store.Event, result []byte) []byte {
 	var count history.EarlierOutcomes
 	for _, e := range earlier {
 		switch e.Outcome {
@@ -63,5 +64,9 @@ func appendContext(before []*store.Event, earlier []store.EarlierOutcome, last *
 	if last != nil {
 		b = last.AppendJSON(append(b, `,"last":`...), schema.MaxListed)
 	}
-	return append(b, `}}`...)
+	b = append(b, '}')
+	if result != nil {
+		b = append(append(b, `,"result":`...), result...)
+	}
+	return append(b, '}')
 }

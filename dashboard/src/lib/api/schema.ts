@@ -329,6 +329,24 @@ export interface CallReport {
   requestSecret: string
 }
 
+/**
+ * CallResult is what an agent reported about a call that a question was about. The texts are the agent's;
+ * they have no characters that are not printable.
+ */
+export interface CallResult {
+  /** the last lines of the output, at most MaxResultLines (20) */
+  lines: string[]
+  /** lines before them */
+  moreLines?: number
+  /** absent: not reported */
+  exitStatus?: number
+  /** changed by the call, at most MaxResultFiles (20) */
+  files?: string[]
+  moreFiles?: number
+  /** Differs are sentences: what the call did that its consequence (ToolCall) did not announce. */
+  differs?: string[]
+}
+
 /** CallUnread is a part of a call that could not be read. */
 export interface CallUnread {
   at?: string
@@ -2083,6 +2101,8 @@ export interface QuestionContext {
   /** the session's last events before the question, oldest first, at most 8 */
   before: Event[]
   earlier: EarlierOutcomes
+  /** Result is what the call did, as the event says that shows its end; absent before that. */
+  result?: CallResult
 }
 
 /** RPC is a JSON-RPC 2.0 message: a request with Method, or a response with Result or Error. */

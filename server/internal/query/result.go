@@ -1,0 +1,119 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/intent"
+	"github.com/hookback/hookback/server/internal/question"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
+	"github.com/hookback/hookback/server/internal/store"
+)
+
+// resultOf returns the history.CallResult of the call of a question as JSON; nil before its end is known.
+func (s *Service) resultOf(ctx context.Context, q *store.Question) ([]byte, error) {
+	var st schema.Status
+	if err := json.Unmarshal(q.Status, &st); err != nil {
+		return nil, fmt.Errorf("read stored status of question %d: %w", q.ID, err)
+	}
+	if st.Execution == nil || st.Execution.EventID == 0 {
+		return nil, nil
+	}
+	end, _, err := s.Store.Event(ctx, st.Execution.EventID)
+	if err != nil {
+		if errors.Is(err, schema.ErrNotFound) { // removed by retention
+			return nil, nil
+		}
+		return nil, err
+	}
+	var asked schema.HumanInTheLoop
+	if err := asked.UnmarshalJSON(q.Question); err != nil {
+		return nil, fmt.Errorf("read stored question %d: %w", q.ID, err)
+	}
+	result := digest.ResultOf(end.Payload)
+	ran := question.CallOf(end, nil)
+	for _, change := range intent.Files(ran.Name, ran.Arguments) {
+		result.Files = append(result.Files, change.Path)
+	}
+	cwd := cmp.Or(question.CallOf(&q.Event, &asked).Cwd, ran.Cwd)
+	for i, name := range result.Files {
+		if !path.IsAbs(name) && cwd != "" {
+			name = path.Join(cwd, name)
+		}
+		result.Files[i] = digest.OneLine(path.Clean(name), 1000)
+	}
+	slices.Sort(result.Files)
+	result.Files = slices.Compact(result.Files)
+	lines, files := len(result.Lines), len(result.Files)
+	return json.Marshal(history.CallResult{
+		Lines:     append([]string{}, result.Lines[max(0, lines-history.MaxResultLines):]...),
+		MoreLines: int64(max(0, lines-history.MaxResultLines)), ExitStatus: result.Exit,
+		Files: result.Files[:min(files, history.MaxResultFiles)], MoreFiles: int64(max(0, files-history.MaxResultFiles)),
+		Differs: differences(q.Event.Question, &result),
+	})
+}
+
+// announced is what a question's consequence says about its call: see schema.ToolCall.
+type announced struct {
+	ToolCall struct {
+		Consequence *struct {
+			Files   *int64   `json:"files"`
+			Partial bool     `json:"partial"`
+			Changes []string `json:"changes"`
+		} `json:"consequence"`
+	} `json:"toolCall"`
+}
+
+// removedLine is a line by which a program reports a file that it deleted: rm -v, git clean, git rm.
+var removedLine = regexp.MustCompile(`^(?:removed (?:directory )?['‘"]|Removing \S|rm ')`)
+
+// differences returns what a call did that the consequence of its question did not announce. Without a consequence, or
+// if it is partial and so a lower bound, there is nothing to compare.
+func differences(asked []byte, r *digest.CallResult) (list []string) {
+	var a announced
+	if json.Unmarshal(asked, &a) != nil || a.ToolCall.Consequence == nil || a.ToolCall.Consequence.Partial {
+		return nil
+	}
+	c := a.ToolCall.Consequence
+	if c.Files != nil {
+		removed := int64(0)
+		for _, line := range r.Lines {
+			if removedLine.MatchString(line) {
+				removed++
+			}
+		}
+		if removed > *c.Files {
+			list = append(list, fmt.Sprintf("It reported %d deleted files; %d were announced.", removed, *c.Files))
+		}
+	}
+	if c.Files == nil && len(c.Changes) == 0 || len(c.Changes) >= maxAnnounced {
+		return list
+	}
+	isAnnounced := func(file string) bool {
+		return slices.ContainsFunc(c.Changes, func(root string) bool {
+			return file == root || strings.HasPrefix(file, strings.TrimSuffix(root, "/")+"/")
+		})
+	}
+	for _, file := range r.Files {
+		if !isAnnounced(file) && len(list) < maxDifferences {
+			list = append(list, fmt.Sprintf("It changed %s, which was not announced.", file))
+		}
+	}
+	return list
+}
+
+const (
+	// maxAnnounced is the number of paths from which a consequence may leave some out.
+	maxAnnounced = 20
+	// maxDifferences limits the sentences.
+	maxDifferences = 5
+)
