@@ -3,15 +3,18 @@ package gitread
 import (
 	"container/heap"
 	"crypto/sha1"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // TreeEntry is a file or a folder in a tree.
 type TreeEntry struct {
-	Name  string
-	OID   OID
-	IsDir bool
+	Name   string
+	OID    OID
+	IsDir  bool
+	IsFile bool // a regular one: no link, and no submodule
 }
 
 func (r *Repository) treeOf(id OID) (list []TreeEntry, err error) {
@@ -25,7 +28,7 @@ func (r *Repository) treeOf(id OID) (list []TreeEntry, err error) {
 		if !ok1 || !ok2 || len(rest) < sha1.Size || len(list) > maxEntries {
 			return nil, errObject
 		}
-		list = append(list, TreeEntry{name, OID(rest[:sha1.Size]), mode == "40000"})
+		list = append(list, TreeEntry{name, OID(rest[:sha1.Size]), mode == "40000", strings.HasPrefix(mode, "100")})
 		text = rest[sha1.Size:]
 	}
 	return list, nil
@@ -59,6 +62,35 @@ func (r *Repository) Files(tree OID, dir string, files map[string]OID, skip func
 		}
 	}
 	return nil
+}
+
+// FileAt returns the content of a regular file of a commit, and whether the commit has such a path. An object that is
+// missing is an error.
+func (r *Repository) FileAt(commit OID, path string) (text string, found bool, err error) {
+	c, err := r.Commit(commit)
+	if err != nil {
+		return "", false, err
+	}
+	at := TreeEntry{OID: c.Tree, IsDir: true}
+	for name := range strings.SplitSeq(path, "/") {
+		if !at.IsDir {
+			return "", false, nil
+		}
+		list, err := r.treeOf(at.OID)
+		if err != nil {
+			return "", false, err
+		}
+		i := slices.IndexFunc(list, func(e TreeEntry) bool { return e.Name == name })
+		if i < 0 {
+			return "", false, nil
+		}
+		at = list[i]
+	}
+	if !at.IsFile {
+		return "", true, errors.New("is not a regular file")
+	}
+	text, err = r.Blob(at.OID)
+	return text, true, err
 }
 
 // HasTree reports whether the files of the index below a folder are exactly those of a tree. dir ends with a slash, or is empty.

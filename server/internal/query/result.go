@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
-	"github.com/hookback/hookback/server/internal/intent"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"

@@ -11,7 +11,7 @@ import (
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/hook"
 	"github.com/hookback/hookback/agentclient/internal/codeowners"
-	"github.com/hookback/hookback/agentclient/internal/gitrepo"
+	"github.com/hookback/hookback/agentclient/internal/gitread"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -28,13 +28,14 @@ func (h *hookRun) fileOwners(c *hook.Call) *schema.FileOwners {
 	if c.Tool == nil {
 		return nil
 	}
-	r, err := gitrepo.Open(h.policyDirs(c)[0])
-	if errors.Is(err, gitrepo.ErrNotFound) {
+	r, err := gitread.Open(h.policyDirs(c)[0])
+	if errors.Is(err, gitread.ErrNoRepository) {
 		return nil
 	}
 	var file *codeowners.File
 	owners := &schema.FileOwners{}
 	if err == nil {
+		defer r.Close()
 		file, owners.From, err = readCodeowners(r)
 	}
 	if err != nil {
@@ -48,7 +49,7 @@ func (h *hookRun) fileOwners(c *hook.Call) *schema.FileOwners {
 	read := call.Read(call.Input{
 		Agent: c.Event.Agent, Tool: c.Tool.Name, Alias: c.Alias, Command: c.Command, Arguments: c.Tool.Arguments, Dir: dir,
 	})
-	for _, path := range touchedPaths(r.WorkTree, read) {
+	for _, path := range touchedPaths(r.Root, read) {
 		addOwners(owners, path, file.Owners(path))
 		for _, below := range file.Below(path) {
 			addOwners(owners, path, below)
@@ -61,31 +62,32 @@ func (h *hookRun) fileOwners(c *hook.Call) *schema.FileOwners {
 }
 
 // readCodeowners returns the repository's file and where it is; nil if there is none.
-func readCodeowners(r *gitrepo.Repo) (file *codeowners.File, from string, err error) {
-	var commit gitrepo.ID
+func readCodeowners(r *gitread.Repository) (file *codeowners.File, from string, err error) {
+	var commit gitread.OID
 	var ref string
-	for _, name := range []string{
-		"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "HEAD",
-	} {
-		if commit, ref, err = r.Ref(name); err == nil {
+	for _, ref = range []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "HEAD"} {
+		if commit, err = r.Ref(ref); err != nil {
+			return nil, "", fmt.Errorf("the repository can't be read: %w", err)
+		}
+		if commit != "" {
 			break
 		}
 	}
-	if errors.Is(err, gitrepo.ErrNotFound) {
+	if commit == "" {
 		return nil, "", nil // no commit yet
 	}
-	if err != nil {
-		return nil, "", fmt.Errorf("the repository can't be read: %w", err)
+	if ref == "HEAD" {
+		ref = cmp.Or(r.HeadBranch(), ref)
 	}
 	ref = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/remotes/"), "refs/heads/")
 	for _, place := range codeowners.Places() {
-		text, err := r.File(commit, place, codeowners.MaxBytes)
-		if errors.Is(err, gitrepo.ErrNotFound) {
+		text, found, err := r.FileAt(commit, place)
+		if !found && err == nil {
 			continue
 		}
-		from = fmt.Sprintf("%s of %s, commit %.7s", place, ref, commit)
+		from = fmt.Sprintf("%s of %s, commit %.7x", place, ref, string(commit))
 		if err == nil {
-			file, err = codeowners.Parse(text)
+			file, err = codeowners.Parse([]byte(text))
 		}
 		if err != nil {
 			return nil, from, fmt.Errorf("%s %w", place, err)
