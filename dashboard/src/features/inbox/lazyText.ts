@@ -104,6 +104,19 @@ export const lazyInboxText = {
     later: 'An approval lets exactly this call run once, within an hour.',
   },
 
+  result: {
+    runs: (time: string) => `Running for ${time}`,
+    stop: 'Stop',
+    stopHint: 'Freezes the session: the agent stops at its next tool call. A program that runs is not ended.',
+    stopped: 'The session is frozen: the agent stops at its next tool call.',
+    stopReason: (id: number) => `Stopped while the call of request ${id} ran.`,
+    differs: 'The call did something else than announced.',
+    exit: (status: number) => `Exit status ${status}`,
+    files: 'Changed',
+    more: (n: number) => `and ${n} more`,
+    output: (n: number, before: number) =>
+      before > 0 ? `Output, the last ${n} of ${n + before} lines` : 'Output',
+  },
   outcome: {
     label: 'Outcome',
     by: 'by ',

@@ -66,6 +66,7 @@ export interface LinkPreview {
 export interface QuestionContext {
   before: Event[]
   earlier: Omit<wire.EarlierOutcomes, 'last'> & { last?: Event }
+  result?: wire.CallResult
 }
 
 /** A part of a history search: the matches up to `searchedTo`. */
