@@ -82,7 +82,7 @@ type Status struct {
 	// Recipients are the people who may answer, resolved when the question was created. Escalation adds more. If
 	// absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
 	Recipients []string `json:"recipients,omitempty"`
-	// Owners is what the hub made of Recipients.Owners.
+	// Owners is the result of Recipients.Owners.
 	Owners *OwnerMatch `json:"owners,omitempty"`
 	// Edited is the call that the votes apply to, if a voter has edited it.
 	Edited *EditedCall `json:"edited,omitempty"`
@@ -127,7 +127,7 @@ type Status struct {
 	Held *PendingUndo `json:"held,omitempty"`
 }
 
-// OwnerMatch tells whether the owners of the files decide. If not, everyone else who was to be asked may answer.
+// OwnerMatch is whether the owners of the files decide. If not, everyone else who was to be asked may answer.
 type OwnerMatch struct {
 	// State is matched: the recipients are owners; unstated: the requester named none; unknown: none of them has an
 	// account that may answer; or too_few: fewer may answer than have to agree.

@@ -225,7 +225,7 @@ type Recipients struct {
 	Mode    string   `json:"mode,omitempty" jsonschema:"enum=anyone,enum=owner,enum=owner_admins,enum=selected_members"`
 	Members []string `json:"members,omitempty"`
 	// Owners leaves the question to the owners of its files (Context.Owners) among these people. If none of them may
-	// answer, or fewer than have to agree, all of these people are asked, and Status.Owners says why.
+	// answer, or fewer than have to agree, all of these people are asked, and Status.Owners has the reason.
 	Owners bool `json:"owners,omitempty"`
 
 	Extra map[string]json.RawMessage `json:"-"` // unknown members

@@ -115,7 +115,8 @@ func (l *line) findCertain(s *syntax.Stmt) (onlyAssigns bool) {
 		}
 		return has(" cd set true : ", cmd.Args[0].Lit())
 	case *syntax.DeclClause:
-		l.certain[cmd] = !slices.ContainsFunc(cmd.Args, func(a *syntax.Assign) bool { return a.Name == nil }) // -i and others change the value
+		// -i and others change the value
+		l.certain[cmd] = !slices.ContainsFunc(cmd.Args, func(a *syntax.Assign) bool { return a.Name == nil })
 		return true
 	case *syntax.BinaryCmd:
 		return cmd.Op != syntax.Pipe && cmd.Op != syntax.PipeAll && l.findCertain(cmd.X) && cmd.Op == syntax.AndStmt && l.findCertain(cmd.Y)

@@ -1,6 +1,6 @@
-// Package consequence computes what a tool call will do before a person decides it: the files that it removes
+// Package consequence computes the effect of a tool call before a person decides it: the files that it removes
 // or overwrites and whether anything has a copy of them, the changes and commits that git loses, the lines of
-// an edit, and what the arguments of package managers and similar programs state.
+// an edit, and the statements in the arguments of package managers and similar programs.
 //
 // It only reads, within a time and a number of directory entries. It starts no program, opens no connection, and
 // is safe in a hostile repository (see gitread). All names in its sentences are quoted and escaped.

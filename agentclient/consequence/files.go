@@ -123,7 +123,7 @@ func ofThem(n int64) string {
 	return strconv.FormatInt(n, 10) + " of them are"
 }
 
-// target counts what is at a path of the call. recursive is set if folders count with everything below them.
+// target counts the files at a path of the call. recursive is set if folders count with everything below them.
 func (r *reader) target(t *tally, p string, recursive bool) {
 	t.seen = true
 	if home := strings.TrimPrefix(p, "~"); home != p && (home == "" || home[0] == '/') && r.Home != "" {

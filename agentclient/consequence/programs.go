@@ -10,7 +10,7 @@ import (
 	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
-// What the arguments of package managers, terraform, kubectl and database clients state. Nothing is asked of a service.
+// The arguments of package managers, terraform, kubectl and database clients. Nothing is asked of a service.
 
 // managers are package managers.
 const managers = " npm pnpm yarn bun pip uv poetry gem cargo go composer apt apt-get dnf brew "
@@ -68,7 +68,7 @@ func option(list []string, names ...string) string {
 
 func quoteName(name string) string { return strconv.Quote(short(name)) }
 
-// named adds what the arguments of a program name. ok is false if it is no such program, or only reads.
+// named adds the names in the arguments of a program. ok is false if it is no such program, or only reads.
 func (r *reader) named(name string, list []string) (ok bool) {
 	args := operands(list[1:])
 	verb := ""

@@ -92,7 +92,7 @@ func TestFileCondition_IgnoresOtherFiles(t *testing.T) {
 	}
 }
 
-// effectsOn returns the lines of a file, and what a rule on the glob at the start of each says to its command.
+// effectsOn returns the lines of a file, and the effect of a rule on the glob at the start of each on its command.
 func effectsOn(t *testing.T, file string) map[string]policy.Effect {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)

@@ -262,7 +262,8 @@ func (r *fileParser) parseAsk(n *value, to *rule) {
 		return
 	}
 	var err error
-	if to.quorum, err = strconv.Atoi(quorum.Literal()); err != nil || quorum.Kind() != call.NumberKind || to.quorum < 2 || to.quorum > maxQuorum {
+	to.quorum, err = strconv.Atoi(quorum.Literal())
+	if err != nil || quorum.Kind() != call.NumberKind || to.quorum < 2 || to.quorum > maxQuorum {
 		r.addProblem(quorum.Offset(), "quorum must be a number from 2 to %d", maxQuorum)
 	}
 }

@@ -64,7 +64,7 @@ type Call struct {
 	Arguments json.RawMessage
 	// Dir is the working directory of the call; empty: unknown.
 	Dir string
-	// Consequence returns what the call will do; nil, or a nil result: unknown. Rules about it then ask.
+	// Consequence returns the effect of the call; nil, or a nil result: unknown. Rules about it then ask.
 	Consequence func() *schema.Consequence
 }
 

@@ -83,7 +83,8 @@ func (t *runsTest) mayRunBy(name string, words []call.Word) bool {
 			return mayRun()
 		}
 		_, value, _ := strings.Cut(words[i].Text, "=") // --on-error=rm
-		if len(words[i].Text) >= len(t.program) && (strings.EqualFold(programs.ProgramName(words[i].Text, false), t.program) || strings.EqualFold(value, t.program)) {
+		if len(words[i].Text) >= len(t.program) &&
+			(strings.EqualFold(programs.ProgramName(words[i].Text, false), t.program) || strings.EqualFold(value, t.program)) {
 			rest := slices.DeleteFunc(slices.Clone(words[i+1:]), func(w call.Word) bool { return w.Text == "--" })
 			return t.matchOptions(rest, false) != matcher.NoMatch && mayRun()
 		}

@@ -47,7 +47,7 @@ func (r *fileParser) parseConditions(n *value, forAllow bool) (all []condition) 
 	return all
 }
 
-// parseConsequence parses the tests of what a call does: {"unrecoverable": {"greater": 0}}.
+// parseConsequence parses the tests of the effect of a call: {"unrecoverable": {"greater": 0}}.
 func (r *fileParser) parseConsequence(n *value, forAllow bool) (all []condition) {
 	for _, m := range n.Members() {
 		path := []string{"consequence", m.Name}

@@ -78,7 +78,7 @@ type Result struct {
 	Approvers []Approver
 	Question  string // empty: not recorded, because the hub is an older one
 	Commit    string // empty: the question named none; unless Question is empty, people saw it
-	// Consequence is what the call would do, as people saw it; nil: not recorded.
+	// Consequence is the effect of the call, as people saw it; nil: not recorded.
 	Consequence *schema.Consequence
 	Entry       *sign.LedgerEntry // checked against the statement; nil if the receipt has none
 }
@@ -168,7 +168,7 @@ func questionText(r *sign.Receipt, s *sign.Statement) (string, error) {
 	}
 }
 
-// signedConsequence returns what the call would do, or nil if the statement records nothing.
+// signedConsequence returns the effect of the call, or nil if the statement records nothing.
 func signedConsequence(r *sign.Receipt, s *sign.Statement) (*schema.Consequence, error) {
 	signed := s.Digest(sign.ConsequenceSubject, "sha256")
 	if signed == "" {

@@ -18,7 +18,7 @@ type SearchResult struct {
 type QuestionContext struct {
 	Before  []schema.Event  `json:"before"` // the session's last events before the question, oldest first, at most 8
 	Earlier EarlierOutcomes `json:"earlier"`
-	// Result is what the call did, as the event says that shows its end; absent before that.
+	// Result is the result of the call in the event that shows its end; absent before that.
 	Result *CallResult `json:"result,omitempty"`
 }
 
@@ -28,7 +28,7 @@ const (
 	MaxResultFiles = 20
 )
 
-// CallResult is what an agent reported about a call that a question was about. The texts are the agent's; they have no
+// CallResult is an agent's report of a call that a question was about. The texts are the agent's; they have no
 // characters that are not printable.
 type CallResult struct {
 	Lines      []string `json:"lines"`                // the last lines of the output, at most MaxResultLines (20)
@@ -36,7 +36,7 @@ type CallResult struct {
 	ExitStatus *int64   `json:"exitStatus,omitempty"` // absent: not reported
 	Files      []string `json:"files,omitempty"`      // changed by the call, at most MaxResultFiles (20)
 	MoreFiles  int64    `json:"moreFiles,omitempty"`
-	// Differs are sentences: what the call did that its consequence (ToolCall) did not announce.
+	// Differs are sentences: effects of the call that its consequence (ToolCall) did not announce.
 	Differs []string `json:"differs,omitempty"`
 }
 

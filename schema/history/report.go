@@ -37,7 +37,7 @@ type Report struct {
 	Checked   bool          `json:"checked,omitempty"` // each line was counted a second time
 }
 
-// ReportLine is a number and what it counts. Number and Text together are a sentence without its period.
+// ReportLine is a number and the rows that it counts. Number and Text together are a sentence without its period.
 type ReportLine struct {
 	Kind    ReportKind `json:"kind" jsonschema:"enum=waiting,enum=expired,enum=finished,enum=refused,enum=unasked,enum=failed,enum=loops,enum=cost"`
 	Count   int64      `json:"count,omitempty"`   // rows of the list at Link; absent for a cost
@@ -48,6 +48,6 @@ type ReportLine struct {
 	Link    string     `json:"link"`              // path and query of a screen of the dashboard
 	// Oldest is when the oldest of the waiting requests was asked.
 	Oldest schema.Millis `json:"oldest,omitempty"`
-	// Differs is what the second count found, if it is not this number.
+	// Differs is the result of the second count, if it is not this number.
 	Differs string `json:"differs,omitempty"`
 }

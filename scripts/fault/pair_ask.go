@@ -233,7 +233,7 @@ func pairStartRun(ctx context.Context, at workspace) (err error) {
 	return nil
 }
 
-// ownTables hold what a hub stores about itself at its start: its lease, and whether the agents of its machine run the
+// ownTables hold the facts that a hub stores about itself at its start: its lease, and whether the agents of its machine run the
 // gate. Each commit changes the counters in streams; those of the log are the rows of other tables, too.
 var ownTables = []string{"hubs", "leases", "coverage", "streams"}
 

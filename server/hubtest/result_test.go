@@ -14,7 +14,7 @@ import (
 	"github.com/hookback/hookback/server/hubtest"
 )
 
-// A card shows what an approved call did, as the agent's next event of that call reports it.
+// A card shows the result of an approved call as the agent's next event of that call reports it.
 func TestCallResult_OfApprovedCall(t *testing.T) {
 	t.Parallel()
 	h := &reportHub{Hub: hubtest.Start(t), t: t}

@@ -211,7 +211,8 @@ func RunsLaterFile(dir, p string) bool {
 	if at := strings.LastIndex(p, "/.git/"); at >= 0 {
 		return slices.ContainsFunc(gitFiles, func(name string) bool { return strings.Contains(p[at+len("/.git"):]+"/", name) })
 	}
-	return slices.Contains([]string{".envrc", ".git"}, path.Base(p)) || strings.HasSuffix(p, "/.vscode/tasks.json") || strings.HasSuffix(p, "/.mcp.json") || strings.Contains(p, "/.claude/hooks/") || strings.Contains(p, "/.husky/")
+	return slices.Contains([]string{".envrc", ".git"}, path.Base(p)) || strings.HasSuffix(p, "/.vscode/tasks.json") ||
+		strings.HasSuffix(p, "/.mcp.json") || strings.Contains(p, "/.claude/hooks/") || strings.Contains(p, "/.husky/")
 }
 
 // IsRepositoryFile reports whether a file is part of a git repository by its name, HEAD or config. In a

@@ -23,7 +23,7 @@ type File struct{ rules []rule }
 
 type rule struct {
 	segments []string // of the pattern; ** is any number of folders
-	isFolder bool     // the pattern ends with a slash: it matches only what is below
+	isFolder bool     // the pattern ends with a slash: it matches only paths below
 	isFlat   bool     // the pattern ends with /*: it matches nothing below
 	owners   []string
 }

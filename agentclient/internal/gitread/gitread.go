@@ -1,7 +1,7 @@
 // Package gitread reads git repositories without git: their index, refs, objects and ignore files.
 //
 // A repository can be hostile, so the package starts no program, follows no link and no alternate out of
-// the repository, reads only regular files, and limits what it reads. It changes nothing. What it can't read
+// the repository, reads only regular files, and limits its reading. It changes nothing. A file that it can't read
 // is an error, and never counts as absent.
 package gitread
 
@@ -19,7 +19,7 @@ import (
 	"github.com/hookback/hookback/agentclient/project"
 )
 
-// Limits of what is read, in bytes.
+// Limits of each kind of file, in bytes.
 const (
 	maxText   = 1 << 20 // a ref, a configuration or an ignore file
 	maxRefs   = 16 << 20

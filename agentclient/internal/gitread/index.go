@@ -197,7 +197,7 @@ func (x *Index) Below(path string) []Entry {
 	return x.Entries[from:to]
 }
 
-// IsChanged reports whether a file differs from its entry. It reads the file only if its size and its time can't tell.
+// IsChanged reports whether a file differs from its entry. It reads the file only if its size and its time are no proof.
 func (r *Repository) IsChanged(x *Index, e *Entry, info fs.FileInfo) (bool, error) {
 	kind := e.Mode >> 12
 	isLink := info.Mode()&fs.ModeSymlink != 0

@@ -103,7 +103,7 @@ func TestOwners_Match(t *testing.T) {
 	require.Equal(t, schema.Approve, h.mustVote(id, "grace", approval()).Outcome)
 }
 
-// What an agent states about owners takes people away from those of the hub's settings, and lowers nothing.
+// An agent's statement about owners takes people away from those of the hub's settings, and lowers nothing.
 func TestOwners_NeverWidenTheDefaults(t *testing.T) {
 	t.Parallel()
 	h := newDefaultsHub(t)

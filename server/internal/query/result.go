@@ -62,8 +62,8 @@ func (s *Service) resultOf(ctx context.Context, q *store.Question) ([]byte, erro
 	})
 }
 
-// announced is what a question's consequence says about its call: see schema.ToolCall.
-type announced struct {
+// announcement is the consequence in a question about a call: see schema.ToolCall.
+type announcement struct {
 	ToolCall struct {
 		Consequence *struct {
 			Files   *int64   `json:"files"`
@@ -76,10 +76,10 @@ type announced struct {
 // removedLine is a line by which a program reports a file that it deleted: rm -v, git clean, git rm.
 var removedLine = regexp.MustCompile(`^(?:removed (?:directory )?['‘"]|Removing \S|rm ')`)
 
-// differences returns what a call did that the consequence of its question did not announce. Without a consequence, or
+// differences returns the effects of a call that the consequence of its question did not announce. Without a consequence, or
 // if it is partial and so a lower bound, there is nothing to compare.
 func differences(asked []byte, r *digest.CallResult) (list []string) {
-	var a announced
+	var a announcement
 	if json.Unmarshal(asked, &a) != nil || a.ToolCall.Consequence == nil || a.ToolCall.Consequence.Partial {
 		return nil
 	}

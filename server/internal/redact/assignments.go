@@ -203,7 +203,8 @@ func (v assignedValue) locate(s *scan) (match, bool) {
 	text := b[v.at:end]
 	isCommand := s.layout != nil && v.style == quotedStyle && b[v.at-1] == '`'
 	if len(text) == 0 || isCommand || text[0] == '#' && isSpace(b[v.at-1]) || // a comment
-		v.name[0] == '-' && text[0] == '-' || v.style == randomStyle && !looksRandom(text) && !(endsLine.Match(b[end:]) && chosen.Match(text) && !typeName.Match(text)) ||
+		v.name[0] == '-' && text[0] == '-' || v.style == randomStyle && !looksRandom(text) &&
+		!(endsLine.Match(b[end:]) && chosen.Match(text) && !typeName.Match(text)) ||
 		v.style == codeStyle && isExpression(v.name, text) {
 		return match{}, false
 	}

@@ -13,7 +13,7 @@ type secretOption struct {
 	form func() *regexp.Regexp
 }
 
-// rest is what may be between a program and an option.
+// rest may be between a program and an option.
 const rest = `[^;|&\n]*?`
 
 var secretOptions = []secretOption{

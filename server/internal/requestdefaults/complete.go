@@ -23,7 +23,9 @@ type approvers struct {
 }
 
 // Complete implements question.Defaults.
-func (s *Settings) Complete(q *schema.HumanInTheLoop, about *question.Call, class schema.Class, risk schema.Risk) (forms []question.CompletedAsk) {
+func (s *Settings) Complete(
+	q *schema.HumanInTheLoop, about *question.Call, class schema.Class, risk schema.Risk,
+) (forms []question.CompletedAsk) {
 	d := s.of(q.Type, about, class, risk)
 	ask, hasTimeout, reduced := *q, false, false
 	if q.Timeout == nil && d.TimeoutSeconds != nil {

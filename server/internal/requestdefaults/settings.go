@@ -85,7 +85,8 @@ func (s *Settings) checkRecipients(i int, d *control.RequestDefault) error {
 func (s *Settings) of(kind schema.Kind, about *question.Call, class schema.Class, risk schema.Risk) (d control.RequestDefault) {
 	d.Kind, d.Risk = kindOf(kind, about.Name), levelOf(class, risk)
 	for _, entry := range s.Settings.Read().Defaults {
-		if entry.Kind != "" && entry.Kind != d.Kind || entry.Risk != "" && entry.Risk != d.Risk || len(entry.Paths) > 0 && !touches(about, entry.Paths) {
+		if entry.Kind != "" && entry.Kind != d.Kind || entry.Risk != "" && entry.Risk != d.Risk ||
+			len(entry.Paths) > 0 && !touches(about, entry.Paths) {
 			continue
 		}
 		if d.TimeoutSeconds == nil {

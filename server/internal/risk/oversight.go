@@ -77,7 +77,8 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 	isGit := inv.name == "git"
 	at := slices.IndexFunc(inv.args, func(w call.Word) bool {
 		text := w.Written()
-		return namesSettings(inv.dir, text) || containers[inv.name] && oversight.HoldsSettings(inv.dir, mounted(text)) || isGit && gitWrites[sub] && oversight.HoldsSettings(inv.dir, text)
+		return namesSettings(inv.dir, text) || containers[inv.name] && oversight.HoldsSettings(inv.dir, mounted(text)) ||
+			isGit && gitWrites[sub] && oversight.HoldsSettings(inv.dir, text)
 	})
 	edits := (inv.name == "yq" || strings.HasSuffix(inv.name, "awk")) && inv.findOption("i", "--inplace", "--in-place") != nil
 	if at < 0 || fileReaders[inv.name] && !edits || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// defaultReportAge is how far back a report goes if its caller does not say.
+	// defaultReportAge is how far back a report goes without a wish of its caller.
 	defaultReportAge = 12 * time.Hour
 	// reportPage is the number of rows that a count reads at a time.
 	reportPage = 1000
@@ -340,7 +340,7 @@ func (r *report) check(ctx context.Context, again map[history.ReportKind]int64) 
 	return nil
 }
 
-// recount counts what an event itself says.
+// recount counts the facts of one event.
 func (c *eventCounts) recount(e *store.Event) {
 	if strings.EqualFold(e.Type, "stop") {
 		c.again[history.ReportFinished]++

@@ -330,8 +330,8 @@ export interface CallReport {
 }
 
 /**
- * CallResult is what an agent reported about a call that a question was about. The texts are the agent's;
- * they have no characters that are not printable.
+ * CallResult is an agent's report of a call that a question was about. The texts are the agent's; they have
+ * no characters that are not printable.
  */
 export interface CallResult {
   /** the last lines of the output, at most MaxResultLines (20) */
@@ -343,7 +343,7 @@ export interface CallResult {
   /** changed by the call, at most MaxResultFiles (20) */
   files?: string[]
   moreFiles?: number
-  /** Differs are sentences: what the call did that its consequence (ToolCall) did not announce. */
+  /** Differs are sentences: effects of the call that its consequence (ToolCall) did not announce. */
   differs?: string[]
 }
 
@@ -1786,7 +1786,7 @@ export interface OwnedFiles {
 }
 
 /**
- * OwnerMatch tells whether the owners of the files decide. If not, everyone else who was to be asked may
+ * OwnerMatch is whether the owners of the files decide. If not, everyone else who was to be asked may
  * answer.
  */
 export interface OwnerMatch {
@@ -2101,7 +2101,7 @@ export interface QuestionContext {
   /** the session's last events before the question, oldest first, at most 8 */
   before: Event[]
   earlier: EarlierOutcomes
-  /** Result is what the call did, as the event says that shows its end; absent before that. */
+  /** Result is the result of the call in the event that shows its end; absent before that. */
   result?: CallResult
 }
 
@@ -2169,8 +2169,8 @@ export interface Recipients {
   members?: string[]
   /**
    * Owners leaves the question to the owners of its files (Context.Owners) among these people. If none of
-   * them may answer, or fewer than have to agree, all of these people are asked, and Status.Owners says
-   * why.
+   * them may answer, or fewer than have to agree, all of these people are asked, and Status.Owners has the
+   * reason.
    */
   owners?: boolean
 }
@@ -2246,7 +2246,10 @@ export interface Report {
   checked?: boolean
 }
 
-/** ReportLine is a number and what it counts. Number and Text together are a sentence without its period. */
+/**
+ * ReportLine is a number and the rows that it counts. Number and Text together are a sentence without its
+ * period.
+ */
 export interface ReportLine {
   kind: 'waiting' | 'expired' | 'finished' | 'refused' | 'unasked' | 'failed' | 'loops' | 'cost'
   /** rows of the list at Link; absent for a cost */
@@ -2263,7 +2266,7 @@ export interface ReportLine {
   link: string
   /** Oldest is when the oldest of the waiting requests was asked. */
   oldest?: Millis
-  /** Differs is what the second count found, if it is not this number. */
+  /** Differs is the result of the second count, if it is not this number. */
   differs?: string
 }
 
@@ -2883,7 +2886,7 @@ export interface Status {
    * If absent, everyone with the right to answer may. Awaiting lists the recipients who have not voted.
    */
   recipients?: string[]
-  /** Owners is what the hub made of Recipients.Owners. */
+  /** Owners is the result of Recipients.Owners. */
   owners?: OwnerMatch
   /** Edited is the call that the votes apply to, if a voter has edited it. */
   edited?: EditedCall

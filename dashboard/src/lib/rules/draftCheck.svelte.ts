@@ -2,7 +2,7 @@ import { problemOf } from '../api/api'
 import { onReconnect } from '../api/reconnect'
 import type { Problem } from '../api/types'
 
-/** What the hub says about a draft while a person changes it. */
+/** The hub's check of a draft while a person changes it. */
 export class DraftCheck<Draft, Result> {
   /** The newest result; it is kept while the next draft is checked. */
   result: Result | undefined = $state.raw()

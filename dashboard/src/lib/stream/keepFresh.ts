@@ -13,7 +13,7 @@ interface Refresh {
 }
 
 /**
- * Loads what the calling component shows: now, and again until the component is destroyed. Returns the
+ * Loads the data of the calling component: now, and again until the component is destroyed. Returns the
  * function that requests a load.
  */
 export function keepFresh(load: () => Promise<void>, { topics = [], every, interval }: Refresh): () => void {

@@ -28,7 +28,7 @@ const maxEffectChars = 400
 type Text struct {
 	Heading   string // the call in the hub's words, on one line; empty: the question is about no call
 	Call      string // the tool and its whole arguments, as they run
-	Effect    string // what the call will do, as its agent computed it, on one line; empty: unknown
+	Effect    string // of the call, as its agent computed it, on one line; empty: unknown
 	Directory string // working directory; empty: unknown, like the branch and the commit
 	Branch    string
 	Commit    string

@@ -77,7 +77,8 @@ func IsPath(dir, p string) bool {
 	isPattern := strings.ContainsAny(p, "*?[")
 	return slices.ContainsFunc(hookFiles, func(end string) bool {
 		matches, _ := path.Match(path.Base(p), end[1:])
-		return strings.HasSuffix(p, end) || matches && strings.HasPrefix(path.Base(p), "hook") || isPattern && strings.Count(end, "/") > 1 && matchesEnd(p, end)
+		return strings.HasSuffix(p, end) || matches && strings.HasPrefix(path.Base(p), "hook") ||
+			isPattern && strings.Count(end, "/") > 1 && matchesEnd(p, end)
 	}) ||
 		slices.ContainsFunc(hookFolders, func(folder string) bool { return strings.Contains(p, folder) })
 }

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// CallResult is what the end of a tool call reports, whatever agent it comes from.
+// CallResult is the report of the end of a tool call, whatever agent it comes from.
 type CallResult struct {
-	Lines []string // of the output, with what a terminal would show of each
+	Lines []string // of the output, each as a terminal would show it
 	Exit  *int64   // exit status; nil: not reported
 	Files []string // that the agent says it changed
 }
