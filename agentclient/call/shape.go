@@ -14,7 +14,7 @@ const (
 	// fileRunners run the file in their first operand, or go to that directory.
 	fileRunners = " sh bash zsh dash ksh fish source . cd pushd python python3 node deno bun ruby perl php "
 	// passwordOptions take a password in -pPASSWORD.
-	passwordOptions = " mysql mysqldump mysqladmin mariadb mariadb-dump sshpass "
+	passwordOptions = " mysql mysqldump mysqladmin mariadb mariadb-dump sshpass " //nolint:gosec // names of programs
 )
 
 // SameShape reports whether two readings have the same commands, operators, programs, options, files

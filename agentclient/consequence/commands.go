@@ -33,7 +33,7 @@ func (r *reader) command(i int) {
 	case name == "find":
 		r.find(cmd, list)
 	case r.named(name, list):
-	case isWrapper(name), r.changesFiles(cmd, name, list, files):
+	case isWrapper(name), r.changesFiles(name, list, files):
 	case !isHarmless(cmd, programs.WorkingDir{Project: r.root, Dir: cmd.Dir}):
 		r.isKnown = false
 	}
@@ -89,7 +89,7 @@ func (r *reader) paths(f *call.File) []string {
 const writers = " cp install dd tee truncate ln curl wget sort set-content out-file copy-item copy "
 
 // changesFiles adds the files that a program deletes, moves, replaces or changes. ok is false if it is no such program.
-func (r *reader) changesFiles(cmd *call.Command, name string, list []string, files []call.File) (ok bool) {
+func (r *reader) changesFiles(name string, list []string, files []call.File) (ok bool) {
 	recursive := name != "rm" && name != "rmdir" && name != "unlink" || programs.HasOption(list, "r", "R", "recursive")
 	for i := range files {
 		f := &files[i]

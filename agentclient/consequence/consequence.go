@@ -101,7 +101,6 @@ type reader struct {
 	replaced  tally
 	moved     tally
 	touched   map[string]*tally // by verb: files whose mode, owner or text changes
-	reached   []func()          // sentences about files that find reaches
 }
 
 func (r *reader) close() {

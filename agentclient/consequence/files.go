@@ -323,7 +323,7 @@ func (w *fileCounter) folder(n node, rules *gitread.Ignore) {
 func (w *fileCounter) entriesOf(p string, fn func(child string, info fs.FileInfo)) {
 	f, err := os.Open(p)
 	if err == nil {
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 	}
 	for err == nil && !w.stopped() {
 		var entries []fs.DirEntry
@@ -372,7 +372,7 @@ func (r *reader) matches(dir, pattern string) (found []string) {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for !r.stopped() {
 		names, err := f.Readdirnames(maxBatch)
 		for _, name := range names {

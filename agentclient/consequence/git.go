@@ -169,8 +169,7 @@ func (g *gitCall) commit(name string) (gitread.OID, error) {
 		oid = gitread.HashOf(base)
 	}
 	for step := range strings.SplitSeq(back, "~") {
-		n := 0
-		if n = len(strings.TrimLeft(step, "0123456789")); n > 0 || oid == "" || back == "" {
+		if strings.TrimLeft(step, "0123456789") != "" || oid == "" || back == "" {
 			break
 		}
 		for range atoi(cmp.Or(step, "1")) {
@@ -319,7 +318,7 @@ func (g *gitCall) dropStash() error {
 	if g.args[0] == "drop" {
 		n := 0
 		if len(g.args) > 1 {
-			n = atoi(strings.Trim(g.args[1], "stash@{}"))
+			n = atoi(strings.TrimSuffix(strings.TrimPrefix(g.args[1], "stash@{"), "}"))
 		}
 		stashes = stashes[min(n, len(stashes)):min(n+1, len(stashes))]
 	}

@@ -26,7 +26,8 @@ func (t *Test) MatchConsequence(c *schema.Consequence, name string) Verdict {
 	if c == nil {
 		return Indeterminate
 	}
-	text, isBound := "", c.Partial
+	var text string
+	isBound := c.Partial
 	switch n, known := c.Number(name); {
 	case name == "partial":
 		text, isBound = strconv.FormatBool(c.Partial), false

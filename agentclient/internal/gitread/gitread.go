@@ -87,7 +87,7 @@ func open(root string, info fs.FileInfo) (r *Repository, err error) {
 	if r.common, err = os.OpenRoot(common); err != nil {
 		return r, err
 	}
-	config, err := r.text("config", maxText)
+	config, err := r.text("config")
 	lower := strings.ToLower(config)
 	if err == nil && (strings.Contains(lower, "sha256") || strings.Contains(lower, "reftable") || strings.Contains(lower, "worktree =")) {
 		err = errors.New("its format is not supported")
@@ -117,7 +117,7 @@ func (r *Repository) linked() (own, common string, err error) {
 			if err != nil {
 				return "", "", err
 			}
-			defer parent.Close()
+			defer func() { _ = parent.Close() }()
 			if info, err := parent.Stat(filepath.Join("modules", rel)); err != nil || !info.IsDir() {
 				return "", "", errors.New("its submodule can't be read")
 			}
@@ -170,7 +170,7 @@ func readIn(root *os.Root, name string, limit int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if info.Size() > limit {
 		return "", fmt.Errorf("%s is larger than %d bytes", path.Base(name), limit)
 	}
@@ -192,14 +192,14 @@ func ReadFile(p string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	return readIn(root, filepath.Base(p), MaxObject)
 }
 
 // text returns a file of the repository, "" if it does not exist: of this working tree, or common to all.
-func (r *Repository) text(name string, limit int64) (string, error) {
+func (r *Repository) text(name string) (string, error) {
 	for _, root := range []*os.Root{r.own, r.common} {
-		text, err := readIn(root, name, limit)
+		text, err := readIn(root, name, maxText)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return text, err
 		}
@@ -216,7 +216,7 @@ func (r *Repository) Ref(name string) (OID, error) {
 		if !filepath.IsLocal(name) || strings.Contains(name, "\\") {
 			return "", nil
 		}
-		text, err := r.text(name, maxText)
+		text, err := r.text(name)
 		if err != nil && !errors.Is(err, errIsDir) {
 			return "", err
 		}
@@ -236,7 +236,7 @@ func (r *Repository) Ref(name string) (OID, error) {
 
 // HeadBranch returns the full name of the branch that HEAD names; "": none.
 func (r *Repository) HeadBranch() string {
-	text, _ := r.text("HEAD", maxText)
+	text, _ := r.text("HEAD")
 	target, _ := strings.CutPrefix(strings.TrimSpace(text), "ref:")
 	return strings.TrimSpace(target)
 }
@@ -296,7 +296,7 @@ func (r *Repository) Refs() (map[string]OID, error) {
 // Config returns the value of a key in the repository's configuration, such as branch "main" and remote; "" if
 // there is none. Files that the configuration includes are not read.
 func (r *Repository) Config(section, key string) string {
-	text, _ := r.text("config", maxText)
+	text, _ := r.text("config")
 	value, inSection := "", false
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -314,7 +314,7 @@ func (r *Repository) Config(section, key string) string {
 
 // Log returns the objects in the log of a ref, the newest first.
 func (r *Repository) Log(ref string) (list []OID, err error) {
-	text, err := r.text("logs/"+ref, maxText)
+	text, err := r.text("logs/" + ref)
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) < 2 {

@@ -2,7 +2,7 @@ package gitread
 
 import (
 	"container/heap"
-	"crypto/sha1"
+	"crypto/sha1" //nolint:gosec // the names of git's objects
 	"errors"
 	"slices"
 	"strconv"

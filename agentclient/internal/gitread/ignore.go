@@ -29,7 +29,7 @@ type pattern struct {
 
 // Ignored returns the patterns of the whole repository, in info/exclude. Those of the account are not read.
 func (r *Repository) Ignored() (*Ignore, error) {
-	text, err := r.text("info/exclude", maxText)
+	text, err := r.text("info/exclude")
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package gitread
 import (
 	"bytes"
 	"compress/zlib"
-	"crypto/sha1"
+	"crypto/sha1" //nolint:gosec // the names of git's objects
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -36,7 +36,7 @@ func (r *Repository) object(id OID) (kind, content string, err error) {
 	f, info, err := openIn(r.common, "objects/"+name[:2]+"/"+name[2:])
 	switch {
 	case err == nil:
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		if info.Size() > MaxObject {
 			return "", "", errObject
 		}
@@ -106,7 +106,7 @@ func (r *Repository) openPacks() error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	entries, err := dir.ReadDir(8 * maxPacks)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -164,7 +164,7 @@ func (p *pack) number(at int64) (uint32, error) {
 // find returns the offset of an object in the pack, or ErrNotFound.
 func (p *pack) find(id OID) (int64, error) {
 	const names = 8 + 4*256
-	from, to := int64(0), int64(0)
+	var from, to int64
 	var err error
 	if id[0] > 0 {
 		if from, err = p.fanout(int(id[0]) - 1); err != nil {
