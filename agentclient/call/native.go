@@ -248,7 +248,7 @@ func (r reader) member(m Member, at string) {
 			}
 		}, func(*Value, string) {})
 		r.nested(v, at)
-	case "":
+	case "", "stdin":
 		r.nested(v, at)
 	case "file", "read", "write", "delete", "move", "pattern", "tasks":
 		r.paths(kind, v, at)

