@@ -58,19 +58,8 @@ func (s *Service) resultOf(ctx context.Context, q *store.Question) ([]byte, erro
 		Lines:     append([]string{}, result.Lines[max(0, lines-history.MaxResultLines):]...),
 		MoreLines: int64(max(0, lines-history.MaxResultLines)), ExitStatus: result.Exit,
 		Files: result.Files[:min(files, history.MaxResultFiles)], MoreFiles: int64(max(0, files-history.MaxResultFiles)),
-		Differs: differences(q.Event.Question, &result),
+		Differs: differences(asked.ToolCall, &result),
 	})
-}
-
-// announcement is the consequence in a question about a call: see schema.ToolCall.
-type announcement struct {
-	ToolCall struct {
-		Consequence *struct {
-			Files   *int64   `json:"files"`
-			Partial bool     `json:"partial"`
-			Changes []string `json:"changes"`
-		} `json:"consequence"`
-	} `json:"toolCall"`
 }
 
 // removedLine is a line by which a program reports a file that it deleted: rm -v, git clean, git rm.
@@ -78,12 +67,11 @@ var removedLine = regexp.MustCompile(`^(?:removed (?:directory )?['‘"]|Removin
 
 // differences returns the effects of a call that the consequence of its question did not announce. Without a consequence, or
 // if it is partial and so a lower bound, there is nothing to compare.
-func differences(asked []byte, r *digest.CallResult) (list []string) {
-	var a announcement
-	if json.Unmarshal(asked, &a) != nil || a.ToolCall.Consequence == nil || a.ToolCall.Consequence.Partial {
+func differences(asked *schema.ToolCall, r *digest.CallResult) (list []string) {
+	if asked == nil || asked.Consequence == nil || asked.Consequence.Partial {
 		return nil
 	}
-	c := a.ToolCall.Consequence
+	c := asked.Consequence
 	if c.Files != nil {
 		removed := int64(0)
 		for _, line := range r.Lines {
@@ -95,7 +83,7 @@ func differences(asked []byte, r *digest.CallResult) (list []string) {
 			list = append(list, fmt.Sprintf("It reported %d deleted files; %d were announced.", removed, *c.Files))
 		}
 	}
-	if c.Files == nil && len(c.Changes) == 0 || len(c.Changes) >= maxAnnounced {
+	if c.Files == nil && len(c.Changes) == 0 || len(c.Changes) >= schema.MaxChanged { // it may leave some out
 		return list
 	}
 	isAnnounced := func(file string) bool {
@@ -111,9 +99,5 @@ func differences(asked []byte, r *digest.CallResult) (list []string) {
 	return list
 }
 
-const (
-	// maxAnnounced is the number of paths from which a consequence may leave some out.
-	maxAnnounced = 20
-	// maxDifferences limits the sentences.
-	maxDifferences = 5
-)
+// maxDifferences limits the sentences.
+const maxDifferences = 5
