@@ -44,8 +44,9 @@ func TestAlert_ReachesOperatorsThroughChannels(t *testing.T) {
 	alert.ID, alert.SourceApp = 2, "web"
 	h.Feed.PublishFact(feed.Fact{Kinds: feed.NewAlert, Note: alert})
 	h.eventually("the shared channel has no cooldown", func() bool { return len(server.requests()) == 2 })
-	// The alerts are handled in order: once the next one is sent, ada's cooldown was applied to this one.
-	alert.ID = 3
+	// The alerts are handled in order: once the next one is sent, ada's cooldown was applied to this one. The next one
+	// may still wait for its mail, and then the cooldown is over.
+	alert.ID, alert.SourceApp = 3, "next"
 	h.Feed.PublishFact(feed.Fact{Kinds: feed.NewAlert, Note: alert})
 	h.eventually("the alert after it is sent", func() bool { return len(server.requests()) == 3 })
 	h.nowMS.Add(int64(31 * time.Minute / time.Millisecond))

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// defaultReportAge is how far back a report goes without a wish of its caller.
+	// defaultReportAge is how far back a report goes by default.
 	defaultReportAge = 12 * time.Hour
 	// reportPage is the number of rows that a count reads at a time.
 	reportPage = 1000
