@@ -80,7 +80,7 @@ func mcpNames(agent, tool string) []string {
 		return splitName(tool, "__")
 	case agent == "copilot":
 		return append(splitName(tool, "-"), splitName(tool, "/")...)
-	case agent == "opencode" && !openCodeTools[tool]:
+	case agent == "opencode" && !containsWord(openCodeTools, tool):
 		return splitName(tool, "_")
 	default:
 		return nil
@@ -89,9 +89,7 @@ func mcpNames(agent, tool string) []string {
 
 // openCodeTools are the tools and permissions of OpenCode with a separator in their name, which else
 // is SERVER_TOOL.
-var openCodeTools = map[string]bool{
-	"apply_patch": true, "plan_enter": true, "plan_exit": true, "external_directory": true, "doom_loop": true,
-}
+const openCodeTools = "apply_patch plan_enter plan_exit external_directory doom_loop"
 
 // splitName returns the readings of a name at each separator.
 func splitName(name, separator string) (names []string) {

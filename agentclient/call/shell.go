@@ -413,16 +413,22 @@ func (l *line) redirects(s *syntax.Stmt) (all []Redirect) {
 		if (r.Op == syntax.DplOut || r.Op == syntax.DplIn) && strings.ContainsAny(w.Text, "$`") {
 			l.unread(w.Span, "bash expands the name of a file twice")
 		}
-		if op := redirectOps[r.Op]; op != "" && !isDescriptor(r.Op, w.Text) {
+		if op := redirectOp(r.Op); op != "" && !isDescriptor(r.Op, w.Text) {
 			l.addFile(w, op)
 		}
 	}
 	return all
 }
 
-var redirectOps = map[syntax.RedirOperator]FileOp{
-	syntax.RdrOut: WriteFile, syntax.AppOut: WriteFile, syntax.RdrClob: WriteFile, syntax.AppClob: WriteFile,
-	syntax.RdrAll: WriteFile, syntax.AppAll: WriteFile, syntax.RdrIn: ReadFile, syntax.RdrInOut: WriteFile, syntax.DplOut: WriteFile, syntax.DplIn: ReadFile,
+func redirectOp(op syntax.RedirOperator) FileOp {
+	switch op {
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut, syntax.DplOut:
+		return WriteFile
+	case syntax.RdrIn, syntax.DplIn:
+		return ReadFile
+	default:
+		return ""
+	}
 }
 
 // isDescriptor reports whether >&1 or <&- names a file descriptor.

@@ -19,7 +19,7 @@ func SettingsFiles() (lines []string) {
 			}
 			specs = append(specs, spec)
 		}
-		for _, setting := range disableSettings[a.name] {
+		for _, setting := range disableSettings()[a.name] {
 			specs = append(specs, setting.file)
 		}
 		for _, spec := range specs {

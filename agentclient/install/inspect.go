@@ -226,45 +226,47 @@ var codexHooksOff = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // disableSettings lists the settings that disable hooks, by agent.
-var disableSettings = map[string][]disableSetting{
-	"claude-code": {
-		{file: claudePath("settings.json"), path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
-		{file: pathSpec{path: ".claude/settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
-		{file: pathSpec{path: ".claude/settings.local.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
-		{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"allowManagedHooksOnly"}, value: "true", reason: "allowManagedHooksOnly permits only the administrator's hooks"},
-		{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "the administrator set disableAllHooks", endsManaged: true},
-	},
-	"codex": {
-		{file: codexPath("config.toml"), reason: "the feature hooks is false", pattern: codexHooksOff, endsManaged: true},
-		{file: pathSpec{path: ".codex/config.toml"}, reason: "the feature hooks is false", pattern: codexHooksOff, endsManaged: true},
-	},
-	"gemini": {
-		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false", endsManaged: true},
-		{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "disabled"}, value: `"hookback"`, reason: "hooksConfig.disabled names hookback", endsManaged: true},
-		{file: pathSpec{path: ".gemini/settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false", endsManaged: true},
-	},
-	"qwen": {
-		{file: pathSpec{home: ".qwen", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set", endsManaged: true},
-		{file: pathSpec{path: ".qwen/settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set", endsManaged: true},
-	},
-	"copilot": {
-		{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
-		{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
-	},
-	"droid": {
-		{file: pathSpec{home: ".factory", path: "settings.json"}, path: []string{"hooksDisabled"}, value: "true", reason: "hooksDisabled is set", endsManaged: true},
-	},
-	"antigravity": {
-		{file: pathSpec{home: ".gemini/config", path: "hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false", endsManaged: true},
-		{file: pathSpec{path: ".agents/hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false", endsManaged: true},
-	},
-}
+var disableSettings = sync.OnceValue(func() map[string][]disableSetting {
+	return map[string][]disableSetting{
+		"claude-code": {
+			{file: claudePath("settings.json"), path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+			{file: pathSpec{path: ".claude/settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+			{file: pathSpec{path: ".claude/settings.local.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+			{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"allowManagedHooksOnly"}, value: "true", reason: "allowManagedHooksOnly permits only the administrator's hooks"},
+			{file: pathSpec{path: "/etc/claude-code/managed-settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "the administrator set disableAllHooks", endsManaged: true},
+		},
+		"codex": {
+			{file: codexPath("config.toml"), reason: "the feature hooks is false", pattern: codexHooksOff, endsManaged: true},
+			{file: pathSpec{path: ".codex/config.toml"}, reason: "the feature hooks is false", pattern: codexHooksOff, endsManaged: true},
+		},
+		"gemini": {
+			{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false", endsManaged: true},
+			{file: pathSpec{home: ".gemini", path: "settings.json"}, path: []string{"hooksConfig", "disabled"}, value: `"hookback"`, reason: "hooksConfig.disabled names hookback", endsManaged: true},
+			{file: pathSpec{path: ".gemini/settings.json"}, path: []string{"hooksConfig", "enabled"}, value: "false", reason: "hooksConfig.enabled is false", endsManaged: true},
+		},
+		"qwen": {
+			{file: pathSpec{home: ".qwen", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set", endsManaged: true},
+			{file: pathSpec{path: ".qwen/settings.json"}, path: []string{"disableAllHooks"}, value: "", reason: "disableAllHooks is set", endsManaged: true},
+		},
+		"copilot": {
+			{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "settings.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+			{file: pathSpec{variable: "COPILOT_HOME", home: ".copilot", path: "hooks/hookback.json"}, path: []string{"disableAllHooks"}, value: "true", reason: "disableAllHooks is set"},
+		},
+		"droid": {
+			{file: pathSpec{home: ".factory", path: "settings.json"}, path: []string{"hooksDisabled"}, value: "true", reason: "hooksDisabled is set", endsManaged: true},
+		},
+		"antigravity": {
+			{file: pathSpec{home: ".gemini/config", path: "hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false", endsManaged: true},
+			{file: pathSpec{path: ".agents/hooks.json"}, path: []string{"hookback", "enabled"}, value: "false", reason: "hookback.enabled is false", endsManaged: true},
+		},
+	}
+})
 
 // DisabledBy returns the settings that prevent the agent from running its hooks, each
 // with its file.
 func DisabledBy(m Machine, agent string) (reasons []string) {
 	isManaged := GatesManaged(m, agent)
-	for _, setting := range disableSettings[agent] {
+	for _, setting := range disableSettings()[agent] {
 		path := setting.resolve(m)
 		if isManaged && !setting.endsManaged {
 			continue

@@ -69,7 +69,7 @@ func (m Machine) settingsKey(known *manifest) string {
 			}
 		}
 		files[a.managedFile(m)] = true
-		for _, setting := range disableSettings[a.name] {
+		for _, setting := range disableSettings()[a.name] {
 			files[setting.resolve(m)] = true
 		}
 	}

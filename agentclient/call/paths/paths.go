@@ -241,13 +241,15 @@ func RepositoryFolder(dir, p string) (parent, name string) {
 var gitFiles = []string{"/config/", "/config.worktree/", "/hooks/", "/commondir/", "/info/attributes/"}
 
 // packageScripts are the member names of package.json that hold commands.
-var packageScripts = strings.Fields(`"scripts" "preinstall" "install" "postinstall" "prepare" "prepublish" "prepublishOnly" "prepack" "postpack" "pretest" "test" "posttest"
-	"prebuild" "build" "postbuild" "prestart" "start" "dev" "lint"`)
+var packageScripts = []string{
+	"scripts", "preinstall", "install", "postinstall", "prepare", "prepublish", "prepublishOnly", "prepack", "postpack", "pretest",
+	"test", "posttest", "prebuild", "build", "postbuild", "prestart", "start", "dev", "lint",
+}
 
 // ChangesScripts reports whether text sets a member of package.json that holds commands.
 func ChangesScripts(text string) bool {
 	return slices.ContainsFunc(packageScripts, func(name string) bool {
-		_, after, ok := strings.Cut(text, name)
+		_, after, ok := strings.Cut(text, `"`+name+`"`)
 		return ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), ":")
 	})
 }

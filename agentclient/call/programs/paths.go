@@ -100,7 +100,9 @@ func slashes(p string) string {
 }
 
 // secretFolders hold files that are secret whatever their names.
-var secretFolders = strings.Fields(".ssh .aws .gnupg .kube .docker .azure .gem .cargo .m2 .git .config/gh .config/gcloud")
+var secretFolders = []string{
+	".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gem", ".cargo", ".m2", ".git", ".config/gh", ".config/gcloud",
+}
 
 // inSecretFolder reports whether a path is one of secretFolders or leads into one.
 func inSecretFolder(p string) bool {
@@ -157,11 +159,23 @@ const (
 )
 
 var (
-	settingsFiles = strings.Fields(`.npmrc .pypirc .netrc _netrc .pgpass .my.cnf .htpasswd .flaskenv .dockercfg .s3cfg .boto .terraformrc terraform.rc auth.json
-		local.settings.json .sentryclirc .clasprc.json .yarnrc.yml pgpass.conf rclone.conf wp-config.php secrets.yml secrets.yaml secrets.json secrets.toml secrets.env credentials.tfrc.json`)
-	keyFiles = strings.Fields(`id_ecdsa_sk id_ed25519_sk .vault_pass .vault_password secring.gpg wallet.dat client_secret.json client_secrets.json id_rsa id_ed25519 id_ecdsa id_dsa deploy_key .git-credentials .vault-token credentials.json .credentials.json credentials.toml
-		oauth_creds.json shadow gshadow master.key kubeconfig kubeconfig.yaml kubeconfig.yml`)
-	secretLists        = strings.Fields("secret.txt secrets.txt password.txt passwords.txt passwords.csv api_key.txt apikey.txt secret.json .secrets .token") // no samples: *.txt is common
+	settingsFiles = []string{
+		".npmrc", ".pypirc", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".htpasswd", ".flaskenv", ".dockercfg", ".s3cfg", ".boto",
+		".terraformrc", "terraform.rc", "auth.json", "local.settings.json", ".sentryclirc", ".clasprc.json", ".yarnrc.yml",
+		"pgpass.conf", "rclone.conf", "wp-config.php", "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml", "secrets.env",
+		"credentials.tfrc.json",
+	}
+	keyFiles = []string{
+		"id_ecdsa_sk", "id_ed25519_sk", ".vault_pass", ".vault_password", "secring.gpg", "wallet.dat", "client_secret.json",
+		"client_secrets.json", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "deploy_key", ".git-credentials", ".vault-token",
+		"credentials.json", ".credentials.json", "credentials.toml", "oauth_creds.json", "shadow", "gshadow", "master.key",
+		"kubeconfig", "kubeconfig.yaml", "kubeconfig.yml",
+	}
+	// secretLists are no samples: *.txt is common.
+	secretLists = []string{
+		"secret.txt", "secrets.txt", "password.txt", "passwords.txt", "passwords.csv", "api_key.txt", "apikey.txt", "secret.json",
+		".secrets", ".token",
+	}
 	settingsExtensions = []string{".tfvars", ".tfstate", ".env", ".ovpn", ".kubeconfig"}
 	examples           = []string{"example", "sample", "template", "dist", "test", "defaults"}
 	keyExtensions      = []string{".pem", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".p8", ".pk8"}
@@ -199,7 +213,8 @@ func isServiceKey(base string) bool {
 		return false
 	}
 	plain := strings.ReplaceAll(strings.ReplaceAll(base, "-", ""), "_", "")
-	return strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") || strings.HasPrefix(plain, "clientsecret") || strings.Contains(plain, "firebaseadminsdk")
+	return strings.HasPrefix(plain, "serviceaccount") || strings.HasPrefix(plain, "ghacreds") ||
+		strings.HasPrefix(plain, "clientsecret") || strings.Contains(plain, "firebaseadminsdk")
 }
 
 // SecretFileKind classifies the path of a file by its name. It covers common names only.
