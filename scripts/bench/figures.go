@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // figure is a measured value and its goal.
 type figure struct {
 	name  string
@@ -87,23 +89,33 @@ func atLeast(f figure) figure {
 	return f
 }
 
+// references compare with the reference server. The goals hold for one that flushes each commit, as the hub does.
 var references = table{"Against the reference server", []figure{
-	atLeast(versusReference("16 posters: events/s", loadMetric{"Flood", flood16, "events/s"}, 2.5)),
-	atLeast(versusReference("64 posters: events/s", loadMetric{"Flood", flood64, "events/s"}, 3.5)),
+	atLeast(versusReference("16 posters: events/s", loadMetric{"Flood", flood16, "events/s"}, 4)),
+	atLeast(versusReference("64 posters: events/s", loadMetric{"Flood", flood64, "events/s"}, 6)),
 	versusReference("16 posters: CPU per event, µs", loadMetric{"Flood", flood16, "cpu-µs/event"}, 0.5),
 	versusReference("64 posters: CPU per event, µs", loadMetric{"Flood", flood64, "cpu-µs/event"}, 0.35),
 	versusReference("plain event, 50/s: CPU, µs", loadMetric{"Paced", plain, "cpu-µs/event"}, 1),
-	versusReference("50 pages, 100 events/s: delivery p50, ms", loadMetric{"Paced", fifty, "page-p50-ms"}, 1),
-	versusReference("50 pages, 100 events/s: delivery p99, ms", loadMetric{"Paced", fifty, "page-p99-ms"}, 1),
+	versusReference("50 pages, 100 events/s: delivery p50, ms", loadMetric{"Paced", fifty, "page-p50-ms"}, 0.7),
+	versusReference("50 pages, 100 events/s: delivery p99, ms", loadMetric{"Paced", fifty, "page-p99-ms"}, 0.7),
 	versusReference("50 pages, 100 events/s: CPU per event, µs", loadMetric{"Paced", fifty, "cpu-µs/event"}, 0.8),
-	atLeast(versusReference("50 pages, flood: deliveries/s", loadMetric{"Flood", floodTo, "deliveries/s"}, 2)),
-	versusReference("1 ask at a time: POST to page p50, ms", loadMetric{"Ask", oneAsk, "page-p50-ms"}, 1.3),
-	versusReference("1 ask at a time: respond to agent p50, ms", loadMetric{"Ask", oneAsk, "agent-p50-ms"}, 1.3),
-	versusReference("1 ask at a time: CPU per ask, µs", loadMetric{"Ask", oneAsk, "cpu-µs/ask"}, 1),
+	atLeast(versusReference("50 pages, flood: deliveries/s", loadMetric{"Flood", floodTo, "deliveries/s"}, 3.8)),
+	versusReference("1 ask at a time: POST to page p50, ms", loadMetric{"Ask", oneAsk, "page-p50-ms"}, 1),
+	versusReference("1 ask at a time: respond to agent p50, ms", loadMetric{"Ask", oneAsk, "agent-p50-ms"}, 1.2),
+	versusReference("1 ask at a time: CPU per ask, µs", loadMetric{"Ask", oneAsk, "cpu-µs/ask"}, 1.2),
 	versusReference("20 asks at once: CPU per ask, µs", loadMetric{"Ask", asks20, "cpu-µs/ask"}, 1.2),
 	versusReference("20 asks at 38/s: respond to agent p50, ms", loadMetric{"Ask", pacedAsk, "agent-p50-ms"}, 0.5),
 	versusReference("20 asks at 38/s: respond to agent p99, ms", loadMetric{"Ask", pacedAsk, "agent-p99-ms"}, 0.5),
 }}
+
+// withoutGoals is for a server that is no equal.
+func (t table) withoutGoals(title string) table {
+	t = table{title, slices.Clone(t.figures)}
+	for i := range t.figures {
+		t.figures[i].goal = 0
+	}
+	return t
+}
 
 // versusSQLite compares the engines on one disk. Without PostgreSQL it is empty.
 var versusSQLite = table{"Ingest on PostgreSQL, divided by that on SQLite", []figure{

@@ -53,10 +53,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	compared := references
+	if !*durable {
+		compared = references.withoutGoals("Against the reference server, which does not flush its commits")
+	}
 	suites, tables := []suite{
 		{"server/hubtest", "^Benchmark(Paced|Flood)$", "4s", *rounds, nil},
 		{"server/hubtest", "^BenchmarkAsk$", "8s", *rounds, nil},
-	}, []table{budgets, floors, references, versusFiber}
+	}, []table{budgets, floors, compared, versusFiber}
 	switch {
 	case *history != "":
 		suites = []suite{{"server/hubtest", "^BenchmarkHistory$", "1x", 1, []string{
