@@ -52,7 +52,7 @@ func valueMayFollow(b []byte, from, to int) bool {
 		return false
 	}
 	switch b[to] {
-	case '"', '\'', '`', '\\':
+	case '"', '\'', '`', '\\', '>':
 		return true
 	case ' ':
 		if b[from] == '-' {
@@ -123,6 +123,8 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 		}
 		spaced = spaced || v.at > next
 		v.style = styleOf(v.name, c, spaced)
+	case c == '>' && sep == to && from > 0 && b[from-1] == '<': // <name>value</name>
+		v.at, v.style = sep+1, codeStyle
 	case b[from] == '-' && spaced && !quotedName && !isSwitch.Match(v.name):
 		v.at, v.style = sep, flagStyle
 	default:

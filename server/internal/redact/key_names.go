@@ -14,6 +14,7 @@ type keyName struct {
 	words, literal string
 	// suffix permits other letters before the first word, as in PGPASSWORD.
 	suffix  bool
+	follows bool // another word comes first, as in DB_PASS
 	deep    bool // every value in an object of this name is secret
 	numbers bool // numbers are secret, too
 }
@@ -22,6 +23,7 @@ var keyNames = []keyName{
 	{rule: "password", words: "password", suffix: true, numbers: true},
 	{rule: "password", words: "passwd", suffix: true, numbers: true},
 	{rule: "password", words: "passphrase", suffix: true},
+	{rule: "password", words: "pass", follows: true},
 	{rule: "password", words: "passwords", deep: true, numbers: true},
 	{rule: "password", words: "mysqlpwd", literal: "mysql"},
 	{rule: "secret", words: "secret", suffix: true},
@@ -45,6 +47,9 @@ var keyNames = []keyName{
 
 // trailingWords may follow a secret name: secret_key, password2.
 var trailingWords = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted"}
+
+// passWords come before "pass" where it is no password.
+var passWords = []string{"by", "first", "second", "last", "one", "two", "multi", "single", "did", "all", "tests", "com", "sur"}
 
 // maxNameBytes limits how much of a name is read, counted from its end.
 const maxNameBytes = 64
@@ -125,6 +130,9 @@ func (n *keyName) matches(w *nameWords, words int) bool {
 	name := w.text[:w.ends[words]]
 	from := len(name) - len(n.words)
 	if from < 0 || string(name[from:]) != n.words {
+		return false
+	}
+	if n.follows && (from == 0 || slices.Contains(passWords, string(name[:from]))) {
 		return false
 	}
 	startsWord := n.suffix

@@ -83,6 +83,7 @@ func (r *Redactor) buildTables() {
 		{text: `api\/webhooks\/`, match: (*Redactor).findEscapedSlash},
 		{text: `bearer `, match: (*Redactor).findBearer},
 		{text: `-----BEGIN `, match: (*Redactor).findPrivateKey},
+		{text: `:AA`, match: (*Redactor).findTelegram},
 		{text: `eyJ`, match: (*Redactor).findJWT},
 		{text: `\u00`, match: (*Redactor).findEscape},
 	} {

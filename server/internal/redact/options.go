@@ -16,6 +16,9 @@ type secretOption struct {
 // rest may be between a program and an option.
 const rest = `[^;|&\n]*?`
 
+// basicAuth is a name and a password.
+const basicAuth = `\\?["']?[\w.@%+-]+:([^\s"'/]{4})`
+
 var secretOptions = []secretOption{
 	newSecretOption("password", "sshpass", `sshpass +-p *(\S)`),
 	newSecretOption("password", "mysql", `mysql[a-z]*`+rest+` -p([^\s-])`),
@@ -28,6 +31,10 @@ var secretOptions = []secretOption{
 	newSecretOption("password", "az login ", `az login `+rest+`-p +([^\s-])`),
 	newSecretOption("password", "oc login ", `oc login `+rest+`-p +([^\s-])`),
 	newSecretOption("password", "zip -", `zip -`+rest+`P *([^\s-])`),
+	newSecretOption("password", "7z ", `7z `+rest+` -p([^\s-])`),
+	newSecretOption("password", "7za ", `7za `+rest+` -p([^\s-])`),
+	newSecretOption("password", " -a ", ` -a +`+basicAuth), // HTTPie
+	newSecretOption("password", "--auth", `--auth[= ]`+basicAuth),
 	newSecretOption("password", "htpasswd -", `htpasswd -[A-Za-z]*b[A-Za-z]* +\S+ +\S+ +(\S)`),
 	newSecretOption("password", "ldap", `ldap[a-z]+ `+rest+`-w *([^\s-])`),
 	newSecretOption("password", " pass:", ` pass:(\S)`),

@@ -16,6 +16,8 @@ func TestJSON_SecretOptions(t *testing.T) {
 		"openssl rsa -passin pass:s3cretpw", "unzip -P s3cretpw x", "zip -rP s3cretpw x y", "htpasswd -bc f u s3cretpw", "ldapsearch -x -w s3cretpw -b y",
 		"aws configure set aws_secret_access_key s3cretpw", "git config --global user.password s3cretpw", "npm config set //r.example/:_authToken s3cretpw",
 		"gh secret set X --body s3cretpw", "kubectl create secret generic x --from-literal=db=s3cretpw", `psql -c "ALTER USER x PASSWORD 's3cretpw'"`,
+		"7z a -ps3cretpw x.7z y", "7za x -ps3cretpw x.7z", "http -a user:s3cretpw https://x", "http --auth=user:s3cretpw :80", "DB_PASS=s3cretpw ./run", "export SMTP_PASS='s3cretpw'",
+		"<password>s3cretpw</password>", "<server><api_key>s3cretpw</api_key></server>", "curl https://api.telegram.org/bot12345678:AAs3cretpwABCDEFGHIJKLMNOPQRSTUVWXY/getMe",
 		"mysql -e \"CREATE USER x IDENTIFIED BY 's3cretpw'\"", "password: s3cretpw\nuser: x", "- token: s3cretpw", `echo "db-password: s3cretpw" > x.yml`,
 	} {
 		out := redacted(t, quote(t, command))
@@ -27,7 +29,8 @@ func TestJSON_SecretOptions(t *testing.T) {
 	for _, command := range []string{
 		"curl -u $U:$P x", "curl --user-agent a:b x", "curl -o unzip https://x:80/", "ssh login -p 22", "mysql -p db", "sshpass -p $PW ssh h", "sshpass -f x ssh h",
 		"git config --get user.token", "npm config get registry", "echo config the token yes", "gh secret set X -b \"$(cat y)\"", "openssl x -passin env:X",
-		"password: string", "token: uint64_t", "secret: sha256sum", "token: user_token_v2", "password: next()", "token: 2 x", "password: required,min=8",
+		"7z a x.7z -r", "git add -a x", "tar -a x:1", "docker run -a stdin x", "<password/>", "<password></password>", "if a.password>b", "BY_PASS=1", "PASS=12 FAIL=3",
+		"first_pass = run()", "test: pass=12", "<token>{{ .Token }}</token>", "ratio 12345678:AAB", "password: string", "token: uint64_t", "secret: sha256sum", "token: user_token_v2", "password: next()", "token: 2 x", "password: required,min=8",
 	} {
 		require.Equal(t, quote(t, command), redacted(t, quote(t, command)))
 	}

@@ -73,6 +73,16 @@ func (sh *tokenFormat) find(s *scan, at int, prefix string) (match, bool) {
 	return match{from: at, to: end, rule: sh.rule}, true
 }
 
+// findTelegram finds the token of a bot: its number, a colon and 35 characters.
+func (r *Redactor) findTelegram(s *scan, at int) (match, bool) {
+	from := at
+	for from > 0 && at-from < 12 && isDigit(s.b[from-1]) {
+		from--
+	}
+	end := skipWhile(s.b, at+1, isName)
+	return match{from: at + 1, to: end, rule: "telegram_token"}, at-from >= 8 && at-from <= 10 && (end-at >= 34 || s.isCut(end))
+}
+
 // findJWT finds a JSON Web Token: three (signed) or five (encrypted) parts in base64url.
 func (r *Redactor) findJWT(s *scan, at int) (match, bool) {
 	if string(s.b[at:at+3]) != "eyJ" || !s.atBoundary(at, isName) {
