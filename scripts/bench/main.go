@@ -2,12 +2,11 @@
 // to its goal. Servers that are compared run in turn, in several rounds, and the values are
 // medians.
 //
-//	go run ./scripts/bench                    the hub, and a bare Fiber echo
-//	go run ./scripts/bench -servers           only the loads that other servers get too
-//	go run ./scripts/bench -reference DIR     these loads, also on the reference server in DIR
-//	go run ./scripts/bench -reference DIR -durable   the same, with a copy of it that flushes each commit, as the hub does
-//	go run ./scripts/bench -history DIR       the queries of a long history, which is kept in DIR
-//	go run ./scripts/bench -scale             PostgreSQL against SQLite, and two hubs against one
+//	go run ./scripts/bench                           the hub, and a program of its libraries that does the least
+//	go run ./scripts/bench -reference DIR -durable   the hub and a copy of the server in DIR that flushes each commit, as the hub does
+//	go run ./scripts/bench -reference DIR            the same, with that server as it is
+//	go run ./scripts/bench -history DIR              the queries of a long history, which is kept in DIR
+//	go run ./scripts/bench -scale                    PostgreSQL against SQLite, and two hubs against one
 //
 // The exit status is 0 if everything was measured, whether or not a goal is met.
 package main
@@ -43,7 +42,6 @@ type suite struct {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	servers := flags.Bool("servers", false, "run only the loads that other servers get too")
 	reference := flags.String("reference", "", "`folder` of a checkout of the reference server; BUN names the program that runs it")
 	durable := flags.Bool("durable", false, "with -reference: run a copy of that server that flushes each commit to the disk, as the hub does")
 	history := flags.String("history", "", "`folder` in which databases with a long history are kept")
@@ -60,7 +58,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	suites, tables := []suite{
 		{"server/hubtest", "^Benchmark(Paced|Flood)$", "4s", *rounds, nil},
 		{"server/hubtest", "^BenchmarkAsk$", "8s", *rounds, nil},
-	}, []table{budgets, floors, compared, versusFiber}
+	}, []table{feel, compared, floors, budgets}
 	switch {
 	case *history != "":
 		suites = []suite{{"server/hubtest", "^BenchmarkHistory$", "1x", 1, []string{
@@ -81,8 +79,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 				suites[i].environment = append(suites[i].environment, "HOOKBACK_BENCH_DURABLE=1")
 			}
 		}
-	case !*servers:
-		tables = append(tables, versusSQLite, maintenance, others)
+	default:
+		tables = append(tables, versusSQLite, maintenance)
 		suites = append(suites,
 			suite{"server/hubtest", "^Benchmark(OnePoster|Stalled|Start)$", "1s", 1, nil},
 			suite{"server/internal/httpapi", "^BenchmarkStreamMemory$", "1s", 1, nil},

@@ -72,8 +72,6 @@ func runRole(role string) int {
 		err = runAsker(ctx, "")
 	case "hook":
 		err = runAsker(ctx, "claude-code")
-	case "fiber":
-		err = serveFiber(ctx, serveEcho)
 	case "floor":
 		err = serveFloor(ctx)
 	default:
@@ -130,14 +128,6 @@ func serveHub(ctx context.Context) error {
 	return a.Run(ctx)
 }
 
-// serveEcho is the least that an HTTP server of the hub's library does.
-func serveEcho(app *fiber.App) {
-	app.Post("/events", func(c *fiber.Ctx) error {
-		c.Response().Header.SetContentType(fiber.MIMEApplicationJSON)
-		return c.Send(c.Request().Body())
-	})
-}
-
 func serveFiber(ctx context.Context, routes func(*fiber.App)) error {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: 8 << 20})
 	routes(app)
@@ -163,7 +153,7 @@ type serverProcess struct {
 // storageUse counts what a hub does with its database.
 type storageUse struct{ syncs, pages, statements, rows int64 }
 
-// startServer starts a server of this test binary: "hub", "floor" or "fiber", or the reference server.
+// startServer starts a server of this test binary: "hub" or "floor", or the reference server.
 func startServer(b *testing.B, role string) *serverProcess {
 	b.Helper()
 	if role == "reference" {

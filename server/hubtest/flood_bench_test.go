@@ -12,16 +12,11 @@ import (
 )
 
 // BenchmarkFlood posts events as fast as the server takes them: to the hub, which has each
-// event on the disk before it answers, to a bare echo server of the same body, and to the
-// reference server. With pages it reports the messages that they received. Run it with
-// -benchtime 4s.
+// event on the disk before it answers, and to the reference server. With pages it reports the
+// messages that they received. Run it with -benchtime 4s.
 func BenchmarkFlood(b *testing.B) {
 	for _, c := range []struct{ posters, pages int }{{16, 0}, {64, 0}, {16, 50}} {
-		var others []string
-		if c.pages == 0 {
-			others = append(others, "fiber")
-		}
-		for _, role := range comparedServers(others...) {
+		for _, role := range comparedServers() {
 			b.Run(fmt.Sprintf("%s/posters=%d/pages=%d", role, c.posters, c.pages), func(b *testing.B) {
 				flood(b, startServer(b, role), c.posters, c.pages)
 			})
