@@ -118,7 +118,7 @@ func (s *Snapshot) requireRecipient(by *responder) error {
 		return nil
 	case !by.Verified:
 		return &schema.HintError{Err: schema.ErrSignIn, Hint: "This question is addressed to certain people. Open your sign-in link, or send your own token."}
-	case len(s.Status.Recipients) > 0 && !slices.Contains(s.Status.Recipients, by.Name) && s.Status.Owners != nil:
+	case len(s.Status.Recipients) > 0 && !slices.Contains(s.Status.Recipients, by.Name) && hasOwners(&s.Status):
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "Only owners of the files may decide: " + strings.Join(s.Status.Recipients, ", ") + "."}
 	case len(s.Status.Recipients) > 0 && !slices.Contains(s.Status.Recipients, by.Name):
 		return &schema.HintError{Err: schema.ErrNotAllowed, Hint: "This question is addressed to " + strings.Join(s.Status.Recipients, ", ") + "."}

@@ -18,6 +18,11 @@ const fallbackAfter = 10 * time.Minute
 // WantsOwners reports whether q leaves the decision to the owners of its files.
 func WantsOwners(q *schema.HumanInTheLoop) bool { return q.Recipients != nil && q.Recipients.Owners }
 
+// hasOwners reports whether the question is addressed to owners of its files only.
+func hasOwners(st *schema.Status) bool {
+	return st.Owners != nil && st.Owners.State == schema.OwnersMatched && st.EscalatedAt == 0
+}
+
 // addressees returns the people that the question is addressed to, nil for everyone, and sets the match of owners.
 func (p *Post) addressees(env *Environment, st *schema.Status) ([]string, error) {
 	st.Owners = nil

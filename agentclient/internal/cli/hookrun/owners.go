@@ -16,7 +16,7 @@ import (
 )
 
 // The hook reads CODEOWNERS from git's objects, never from the working tree, which the agent writes. It takes the
-// default branch as the remote repository had it, if git knows it: the agent can commit to its own branch.
+// default branch as the remote repository had it, or else the local one: the agent can commit to its own branch.
 
 const (
 	maxTouched    = 500 // files of a call whose owners are looked up
@@ -65,7 +65,9 @@ func (h *hookRun) fileOwners(c *hook.Call) *schema.FileOwners {
 func readCodeowners(r *gitread.Repository) (file *codeowners.File, from string, err error) {
 	var commit gitread.OID
 	var ref string
-	for _, ref = range []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "HEAD"} {
+	for _, ref = range []string{
+		"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master", "HEAD",
+	} {
 		if commit, err = r.Ref(ref); err != nil {
 			return nil, "", fmt.Errorf("the repository can't be read: %w", err)
 		}

@@ -101,15 +101,15 @@ func TestFileOwners_IgnoresWhatAgentWrites(t *testing.T) {
 	r.git("checkout", "-q", "-b", "agent")
 	r.write(".github/CODEOWNERS", changed)
 	r.git("commit", "-q", "-am", "mine")
+	require.Equal(t, "@ada;", r.edit("payments/charge.go"), "a commit of its own branch")
 	r.git("checkout", "-q", "main")
-	require.Equal(t, "@ada;", r.edit("payments/charge.go"), "a commit of another branch")
 
 	// In a clone the default branch of the remote repository counts, whatever is committed.
 	clone := ownedRepo{t, filepath.Join(t.TempDir(), "clone")}
 	r.git("clone", "-q", r.dir, clone.dir)
 	clone.write(".github/CODEOWNERS", changed)
 	clone.git("commit", "-q", "-am", "mine")
-	require.Equal(t, "@ada;", clone.edit("payments/charge.go"), "a commit of its own")
+	require.Equal(t, "@ada;", clone.edit("payments/charge.go"), "a commit of the clone")
 }
 
 func TestFileOwners_NamesProblems(t *testing.T) {
@@ -126,7 +126,7 @@ func TestFileOwners_NamesProblems(t *testing.T) {
 	r.git("rm", "-q", ".github/CODEOWNERS")
 	r.git("commit", "-q", "-m", "gone")
 	require.Equal(t, "none", r.edit("payments/charge.go"))
-	require.NoError(t, os.WriteFile(filepath.Join(r.dir, ".git", "HEAD"), []byte("ref: HEAD\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(r.dir, ".git", "refs", "heads", "main"), []byte("ref: refs/heads/main\n"), 0o600))
 	require.Contains(t, r.edit("payments/charge.go"), "can't be read")
 }
 
