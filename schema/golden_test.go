@@ -109,6 +109,7 @@ var messageTypes = map[string]reflect.Type{
 
 	"Channel":              reflect.TypeFor[schema.Channel](),
 	"ChannelDraft":         reflect.TypeFor[schema.ChannelDraft](),
+	"ChannelFilter":        reflect.TypeFor[schema.ChannelFilter](),
 	"ChannelTestResult":    reflect.TypeFor[schema.ChannelTestResult](),
 	"ChatAccounts":         reflect.TypeFor[schema.ChatAccounts](),
 	"ChatCode":             reflect.TypeFor[schema.ChatCode](),

@@ -2,6 +2,8 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/hookback/hookback/schema/internal/object"
 )
@@ -61,10 +63,11 @@ type Channel struct {
 	Address string `json:"address"`
 	// Person is the owner of the channel; absent for a shared channel. A shared smtp channel sends
 	// to each person's own address.
-	Person    string `json:"person,omitempty"`
-	Detail    string `json:"detail,omitempty" jsonschema:"enum=brief"` // as in ChannelDraft; absent: full
-	CreatedAt Millis `json:"createdAt"`
-	CreatedBy string `json:"createdBy"`
+	Person    string         `json:"person,omitempty"`
+	Detail    string         `json:"detail,omitempty" jsonschema:"enum=brief"` // as in ChannelDraft; absent: full
+	Filter    *ChannelFilter `json:"filter,omitempty"`                         // absent: every request
+	CreatedAt Millis         `json:"createdAt"`
+	CreatedBy string         `json:"createdBy"`
 	// Secret verifies the signatures of a webhook (Standard Webhooks, whsec_…). It is shown once.
 	Secret string `json:"secret,omitempty"`
 	// Paused is set while the circuit breaker of the channel is open: the hub sends nothing before this time.
@@ -74,6 +77,49 @@ type Channel struct {
 	// NoAnswers is why the bot takes no answers, as a sentence; absent: it takes them, or its kind never does.
 	NoAnswers string `json:"noAnswers,omitempty"`
 }
+
+// ChannelFilter selects the requests that a channel sends: those that match every member that is set. It has no effect on
+// other messages. A request that no channel selects waits for a person who looks at the inbox.
+type ChannelFilter struct {
+	Projects []string `json:"projects,omitempty"` // globs of folders, such as shop, with everything below them
+	Paths    []string `json:"paths,omitempty"`    // globs of files of the call, as in a control.RequestDefault
+	Agents   []string `json:"agents,omitempty"`   // globs of names of agents
+	// Risk is the lowest risk, as the hub or the agent states it.
+	Risk Risk `json:"risk,omitempty" jsonschema:"enum=low,enum=medium,enum=high,enum=critical"`
+	// Owners are names in CODEOWNERS files or of accounts. A request that went to everyone, because its owners could not
+	// decide or did not answer, matches.
+	Owners []string `json:"owners,omitempty"`
+}
+
+// The limits of a ChannelFilter.
+const (
+	MaxFilterEntries    = 20
+	MaxFilterEntryBytes = 200
+)
+
+// IsEmpty reports whether the filter selects every request.
+func (f *ChannelFilter) IsEmpty() bool {
+	return len(f.Projects)+len(f.Paths)+len(f.Agents)+len(f.Owners) == 0 && f.Risk == ""
+}
+
+// Validate returns a *FieldError if the filter is not valid.
+func (f *ChannelFilter) Validate() error {
+	for name, list := range map[string][]string{"projects": f.Projects, "paths": f.Paths, "agents": f.Agents, "owners": f.Owners} {
+		isWrong := func(s string) bool { return s == "" || len(s) > MaxFilterEntryBytes }
+		if len(list) > MaxFilterEntries || slices.ContainsFunc(list, isWrong) {
+			return &FieldError{Field: name, Detail: fmt.Sprintf("must be at most %d texts of 1 to %d bytes", MaxFilterEntries, MaxFilterEntryBytes)}
+		}
+	}
+	switch f.Risk {
+	case "", LowRisk, MediumRisk, HighRisk, CriticalRisk:
+		return nil
+	default:
+		return &FieldError{Field: "risk", Detail: "must be low, medium, high or critical, or absent"}
+	}
+}
+
+// UnmarshalJSON matches member names exactly and rejects unknown members.
+func (f *ChannelFilter) UnmarshalJSON(b []byte) error { return object.DecodeStrict(b, f) }
 
 // ChannelDraft is the body of POST /api/channels.
 type ChannelDraft struct {
@@ -187,6 +233,7 @@ const (
 	PathMyNotifications = "/api/channels/mine"
 	PathChannel         = "/api/channels/:id"
 	PathTestChannel     = "/api/channels/:id/test"
+	PathChannelFilter   = "/api/channels/:id/filter"
 	PathPushKey         = "/api/push/key"
 	PathPush            = "/api/push"
 	PathLink            = "/hitl/:id/link"

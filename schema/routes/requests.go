@@ -170,6 +170,11 @@ var notifications = []Route{
 		Request:     schema.NotificationSettings{}, Response: schema.NotificationSettings{}, Returns: "the new settings",
 	},
 	{
+		Method: "PUT", Path: schema.PathChannelFilter, Access: schema.AccessAdmin, Summary: "Replace the filter of a channel",
+		Description: "Replaces the filter that selects the requests of a channel's messages. An empty one selects every request.",
+		Request:     schema.ChannelFilter{}, Response: []schema.Channel{}, Returns: "the channels",
+	},
+	{
 		Method: "DELETE", Path: schema.PathChannel, Access: schema.AccessAdmin, Summary: "Remove a channel",
 		Description: "Removes a notification channel.",
 		Response:    []schema.Channel{}, Returns: "the remaining channels",

@@ -168,7 +168,7 @@ func (m *matrix) request(c matrixCaller, route routes.Route) (path, body string)
 	switch route.Path {
 	case schema.PathRule, schema.PathRules, schema.PathRulePreview:
 		id = m.post(commandQuestion("npm test")).ID.String()
-	case schema.PathChannel, schema.PathTestChannel:
+	case schema.PathChannel, schema.PathTestChannel, schema.PathChannelFilter:
 		id = m.addChannel()
 	case schema.PathPerson, schema.PathPersonReset:
 		name = m.addAccount()

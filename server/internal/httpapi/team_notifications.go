@@ -17,6 +17,9 @@ func (s *Server) notificationHandlers() map[string]handler {
 		"DELETE " + schema.PathChannel: byID(func(r *request, id schema.EventID, _ none) ([]schema.Channel, error) {
 			return s.channels(r, channelError(s.Notifier.RemoveChannel(r, int64(id), r.person())))
 		}),
+		"PUT " + schema.PathChannelFilter: byID(func(r *request, id schema.EventID, f schema.ChannelFilter) ([]schema.Channel, error) {
+			return s.channels(r, channelError(s.Notifier.SetFilter(r, int64(id), f, r.person())))
+		}),
 		"POST " + schema.PathTestChannel: byID(func(r *request, id schema.EventID, _ none) (schema.ChannelTestResult, error) {
 			result, err := s.Notifier.SendTest(r, int64(id), r.person())
 			return result, channelError(err)

@@ -113,6 +113,14 @@ func (n *Notifier) RemoveChannel(ctx context.Context, id int64, by string) error
 	return nil
 }
 
+// SetFilter replaces the filter of a channel, for the messages that are planned from now on.
+func (n *Notifier) SetFilter(ctx context.Context, id int64, f schema.ChannelFilter, by string) error {
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	return n.Store.SetChannelFilter(ctx, id, f, by)
+}
+
 // forgetChannels stops the workers of removed channels and updates the questions whose
 // notifications can no longer be sent.
 func (n *Notifier) forgetChannels(removed store.AnonymousRemoval) {
@@ -132,6 +140,9 @@ func (n *Notifier) PublicChannel(c *store.Channel) schema.Channel {
 	}
 	if c.IsBrief {
 		public.Detail = briefDetail
+	}
+	if !c.Filter.IsEmpty() {
+		public.Filter = &c.Filter
 	}
 	n.mu.Lock()
 	w := n.workers[c.ID]

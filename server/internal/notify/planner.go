@@ -120,15 +120,17 @@ func (n *Notifier) findRecipients(ctx context.Context) error {
 // recipients are the people and channels that can be notified.
 type recipients struct {
 	channels        []*channelWorker
+	filters         map[int64]schema.ChannelFilter // channel → the one that is stored now, if it selects
 	people          map[string]schema.Person
 	pushSubscribers map[string]bool // person → has a browser subscribed to Web Push
 }
 
 func (n *Notifier) loadRecipients(ctx context.Context) (*recipients, error) {
-	r := &recipients{people: map[string]schema.Person{}}
+	r := &recipients{people: map[string]schema.Person{}, filters: map[int64]schema.ChannelFilter{}}
 	channels, err := n.Store.Channels(ctx)
 	for i := range channels {
 		r.channels = append(r.channels, n.worker(&channels[i]))
+		r.filters[channels[i].ID] = channels[i].Filter
 	}
 	var errPush error
 	r.pushSubscribers, errPush = n.Store.PushSubscribers(ctx)
@@ -213,11 +215,11 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *butt
 	progress := before
 	var due []store.Notification
 	if isNew {
-		due = r.notifications(schema.NotificationCreated, 0, r.forQuestion(q))
+		due = r.notifications(q, schema.NotificationCreated, 0, r.forQuestion(q))
 	}
 	if q.Status.Reminders > before.Reminders {
 		progress.Reminders = q.Status.Reminders
-		due = append(due, r.notifications(schema.NotificationReminder, progress.Reminders, r.pendingVoters(q))...)
+		due = append(due, r.notifications(q, schema.NotificationReminder, progress.Reminders, r.pendingVoters(q))...)
 	}
 	if q.Status.EscalatedAt > 0 && !before.Escalated {
 		progress.Escalated = true
@@ -225,7 +227,7 @@ func (n *Notifier) planNotifications(ctx context.Context, r *recipients, q *butt
 		if err != nil {
 			n.Log.Warn("escalation recipients not found", "question", q.ID, "err", err)
 		}
-		due = append(due, r.notifications(schema.NotificationEscalated, 0, to)...)
+		due = append(due, r.notifications(q, schema.NotificationEscalated, 0, to)...)
 	}
 	if len(due) == 0 && progress == before {
 		return nil
@@ -284,7 +286,7 @@ func (r *recipients) pendingVoters(q *buttons.Question) []string {
 
 // notifications returns one notification for each shared channel, and one per person for
 // personal channels and for channels that send to each person.
-func (r *recipients) notifications(kind string, number int, people []string) (all []store.Notification) {
+func (r *recipients) notifications(q *buttons.Question, kind string, number int, people []string) (all []store.Notification) {
 	add := func(c *store.Channel, person string, needsEmail bool) {
 		notification := store.Notification{Channel: c.ID, ReminderNumber: number, Notification: schema.Notification{
 			Channel: c.Name, Kind: kind, Person: person, State: schema.NotificationQueued,
@@ -295,6 +297,9 @@ func (r *recipients) notifications(kind string, number int, people []string) (al
 		all = append(all, notification)
 	}
 	for _, w := range r.channels {
+		if filter := r.filters[w.channel.ID]; !r.selects(&filter, q) {
+			continue
+		}
 		for _, person := range w.readers(people) {
 			add(w.channel, person, w.perPerson)
 		}
@@ -316,19 +321,19 @@ func (n *Notifier) IsAway(ctx context.Context, person string) bool {
 	return err == nil && inQuietHours(&settings, n.Clock()) && (n.Viewers == nil || !n.Viewers.IsViewing(person))
 }
 
-// Reachable returns how many notifications of a new question to everyone would be sent now: to
-// people without quiet hours, through channels that are not paused. See hub.Reach.
+// Reachable returns how many notifications of any new question to everyone would be sent now: to people without quiet
+// hours, through channels that are not paused and have no filter. See hub.Reach.
 func (n *Notifier) Reachable(ctx context.Context) (count int) {
 	r, err := n.loadRecipients(ctx)
 	if err != nil {
 		n.Log.Error("notification channels not read; a request is treated as if there were none", "err", err)
 		return 0
 	}
-	paused := map[int64]bool{}
+	unknown, paused := new(buttons.Question), map[int64]bool{}
 	for _, w := range r.channels {
 		paused[w.channel.ID] = w.pausedUntil().After(n.Clock())
 	}
-	for _, notification := range r.notifications("", 0, r.forQuestion(&buttons.Question{})) {
+	for _, notification := range r.notifications(unknown, "", 0, r.forQuestion(unknown)) {
 		settings, err := n.Store.NotificationSettings(ctx, notification.Person)
 		if err == nil && notification.State == schema.NotificationQueued &&
 			!paused[notification.Channel] && !inQuietHours(&settings, n.Clock()) {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
@@ -198,6 +199,30 @@ func (c *Call) Reading() *call.Call {
 	}
 	return c.reading
 }
+
+// Touches reports whether the call reads or changes a file that one of the globs matches, in any folder.
+func (c *Call) Touches(globs []string) bool {
+	if !c.Exists() {
+		return false
+	}
+	read := c.Reading()
+	return slices.ContainsFunc(globs, func(p string) bool {
+		here, below := matcher.NewGlob(p, true), matcher.NewGlob("*/"+strings.TrimPrefix(p, "/"), true)
+		return slices.ContainsFunc(slices.Concat(read.Files, read.MayBe), func(f call.File) bool {
+			return here.Match(f.Path) || below.Match(f.Path) || below.Match(f.Path+"/") // of a folder
+		})
+	})
+}
+
+// IsIn reports whether the call runs in a folder that one of the globs matches, or below it.
+func (c *Call) IsIn(globs []string) bool {
+	return slices.ContainsFunc(globs, func(p string) bool {
+		folder := matcher.NewGlob("*/"+strings.Trim(p, "/")+"/*", true)
+		return folder.Match(slashed(c.Cwd)) || folder.Match(slashed(c.Project))
+	})
+}
+
+func slashed(dir string) string { return "/" + strings.ReplaceAll(dir, `\`, "/") + "/" }
 
 // With returns the call with other arguments.
 func (c *Call) With(arguments json.RawMessage) *Call {

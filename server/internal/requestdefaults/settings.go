@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/call/matcher"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/question"
@@ -86,7 +85,7 @@ func (s *Settings) of(kind schema.Kind, about *question.Call, class schema.Class
 	d.Kind, d.Risk = kindOf(kind, about.Name), levelOf(class, risk)
 	for _, entry := range s.Settings.Read().Defaults {
 		if entry.Kind != "" && entry.Kind != d.Kind || entry.Risk != "" && entry.Risk != d.Risk ||
-			len(entry.Paths) > 0 && !touches(about, entry.Paths) {
+			len(entry.Paths) > 0 && !about.Touches(entry.Paths) {
 			continue
 		}
 		if d.TimeoutSeconds == nil {
@@ -98,20 +97,6 @@ func (s *Settings) of(kind schema.Kind, about *question.Call, class schema.Class
 		d.RequiredApprovals = cmp.Or(d.RequiredApprovals, entry.RequiredApprovals)
 	}
 	return d
-}
-
-// touches reports whether a call may touch a file of one of the paths, which are globs in any folder.
-func touches(about *question.Call, paths []string) bool {
-	if !about.Exists() {
-		return false
-	}
-	read := about.Reading()
-	return slices.ContainsFunc(paths, func(p string) bool {
-		here, below := matcher.NewGlob(p, true), matcher.NewGlob("*/"+strings.TrimPrefix(p, "/"), true)
-		return slices.ContainsFunc(slices.Concat(read.Files, read.MayBe), func(f call.File) bool {
-			return here.Match(f.Path) || below.Match(f.Path) || below.Match(f.Path+"/") // of a folder
-		})
-	})
 }
 
 func kindOf(kind schema.Kind, tool string) string {

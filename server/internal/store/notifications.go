@@ -61,6 +61,9 @@ type Notifications interface {
 	// questions of those notifications. It fails with schema.ErrNotFound.
 	RemoveChannel(ctx context.Context, id int64, by string) (questions []schema.EventID, err error)
 
+	// SetChannelFilter replaces the filter of a channel. It fails with schema.ErrNotFound.
+	SetChannelFilter(ctx context.Context, id int64, filter schema.ChannelFilter, by string) error
+
 	// NotificationSettings returns a person's settings; zero if there are none.
 	NotificationSettings(ctx context.Context, person string) (settings schema.NotificationSettings, err error)
 
@@ -103,6 +106,7 @@ type Channel struct {
 	Secret     string // of a webhook, encrypted in the database; empty: none
 	Person     string // owner; empty: shared by everyone
 	IsBrief    bool   // its messages show no details
+	Filter     schema.ChannelFilter
 	CreatedAt  time.Time
 	CreatedBy  string
 }

@@ -133,7 +133,7 @@ func fillNotifications(t testing.TB, b *conformance.Harness) {
 	t.Helper()
 	ctx := t.Context()
 	for _, c := range []*store.Channel{
-		{Name: "hook", Kind: "webhook", URL: "https://hooks.example/secret", Secret: "shared", CreatedBy: "ada"},
+		{Name: "hook", Kind: "webhook", URL: "https://hooks.example/secret", Secret: "shared", CreatedBy: "ada", Filter: schema.ChannelFilter{Agents: []string{"claude*"}}},
 		{Name: "chat", Kind: "telegram", URL: "telegram://token@telegram", Person: "grace", IsBrief: true, CreatedBy: "grace"},
 	} {
 		require.NoError(t, b.AddChannel(ctx, c, 9))

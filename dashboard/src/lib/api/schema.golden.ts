@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CoverageList, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, ImportedSession, LedgerEntry, Link, LinkPreview, LinkVote, LockState, MachineReport, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Report, RequestDefaults, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelFilter, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CoverageList, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, ImportedSession, LedgerEntry, Link, LinkPreview, LinkVote, LockState, MachineReport, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Report, RequestDefaults, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -196,13 +196,16 @@ export const v2CancelPerson = {"reason":"Superseded by the new plan."} satisfies
 export const v2ChallengeRequestApprove = {"id":12,"response":{"permission":true,"comment":"Checked the list.","revision":2}} satisfies ChallengeRequest
 
 // prettier-ignore
-export const v2ChannelTelegram = {"id":4,"name":"on-call","kind":"telegram","address":"telegram://…","detail":"brief","createdAt":1767323045000,"createdBy":"ada","bot":"hookback_ada_bot","noAnswers":"Another program reads the messages of this bot. Give the hub a bot for itself, then add the channel again."} satisfies Channel
+export const v2ChannelTelegram = {"id":4,"name":"on-call","kind":"telegram","address":"telegram://…","detail":"brief","filter":{"owners":["@shop/payments"]},"createdAt":1767323045000,"createdBy":"ada","bot":"hookback_ada_bot","noAnswers":"Another program reads the messages of this bot. Give the hub a bot for itself, then add the channel again."} satisfies Channel
 
 // prettier-ignore
 export const v2ChannelWebhook = {"id":3,"name":"our own service","kind":"webhook","address":"https://ops.example.com","person":"Anna","createdAt":1795262400000,"createdBy":"Anna","secret":"whsec_c2lnbmVkIHdpdGggdGhpcywgc2hvd24gb25jZSE=","paused":1795262700000} satisfies Channel
 
 // prettier-ignore
 export const v2ChannelDraftNtfy = {"name":"Anna's phone","url":"ntfy://ntfy.example.com/hookback-anna","person":"Anna","detail":"brief"} satisfies ChannelDraft
+
+// prettier-ignore
+export const v2ChannelFilterPayments = {"projects":["shop"],"paths":["payments/*"],"agents":["claude*"],"risk":"high","owners":["@shop/payments","grace"]} satisfies ChannelFilter
 
 // prettier-ignore
 export const v2ChannelTestResultFailed = {"state":"failed","error":"the other side answered 404 Not Found"} satisfies ChannelTestResult

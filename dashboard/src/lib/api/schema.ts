@@ -441,6 +441,8 @@ export interface Channel {
   person?: string
   /** as in ChannelDraft; absent: full */
   detail?: 'brief'
+  /** absent: every request */
+  filter?: ChannelFilter
   createdAt: Millis
   createdBy: string
   /** Secret verifies the signatures of a webhook (Standard Webhooks, whsec_…). It is shown once. */
@@ -469,6 +471,27 @@ export interface ChannelDraft {
   person?: string
   /** default full; brief: no question, call and buttons */
   detail?: 'full' | 'brief'
+}
+
+/**
+ * ChannelFilter selects the requests that a channel sends: those that match every member that is set. It
+ * has no effect on other messages. A request that no channel selects waits for a person who looks at the
+ * inbox.
+ */
+export interface ChannelFilter {
+  /** globs of folders, such as shop, with everything below them */
+  projects?: string[]
+  /** globs of files of the call, as in a control.RequestDefault */
+  paths?: string[]
+  /** globs of names of agents */
+  agents?: string[]
+  /** Risk is the lowest risk, as the hub or the agent states it. */
+  risk?: Risk
+  /**
+   * Owners are names in CODEOWNERS files or of accounts. A request that went to everyone, because its
+   * owners could not decide or did not answer, matches.
+   */
+  owners?: string[]
 }
 
 /** ChannelTestResult is the result of a test message. */

@@ -128,14 +128,14 @@ func OfferFor(q *Question, limits Limits) Offer {
 	return offer
 }
 
-// level returns the highest risk that the agent or the hub found; empty: none is known.
-func (q *Question) level() schema.Risk {
+// Level returns the highest risk that the agent or the hub found; empty: none is known.
+func (q *Question) Level() schema.Risk {
 	return risk.Highest(q.Ask.Risk, append([]schema.Finding{{Risk: q.Status.Risk}}, q.Status.Findings...))
 }
 
 // refusal returns why a question has no button, apart from its text.
 func refusal(q *Question, limits Limits) string {
-	level := q.level()
+	level := q.Level()
 	switch {
 	case q.Status.IsSettled():
 		return "it is answered"

@@ -151,10 +151,11 @@ type ruleData struct {
 
 // channelData is the part of a channel that the audit log stores. It has no secrets.
 type channelData struct {
-	ID     int64  `json:"id"`
-	Name   string `json:"name"`
-	Kind   string `json:"kind"`
-	Person string `json:"person,omitempty"`
+	ID     int64                 `json:"id"`
+	Name   string                `json:"name"`
+	Kind   string                `json:"kind"`
+	Person string                `json:"person,omitempty"`
+	Filter *schema.ChannelFilter `json:"filter,omitempty"` // of a change of it
 }
 
 // chatAccountData is the part of a linked account that the audit log stores.

@@ -178,10 +178,10 @@ func (t *Tables) SetNotificationSettings(ctx context.Context, person string, s s
 
 // channels returns the table of the channels, whose secrets are encrypted with a key.
 func channels(key *identity.Key) *table[store.Channel] {
-	return newTable("channels", "id", "id, name, kind, url, secret, person, is_brief, created_at, created_by", func(c *store.Channel) []any {
+	return newTable("channels", "id", "id, name, kind, url, secret, person, is_brief, filter, created_at, created_by", func(c *store.Channel) []any {
 		return []any{
 			&c.ID, &c.Name, &c.Kind, secret{key, c, "url", &c.URL}, secret{key, c, "secret", &c.Secret}, &c.Person,
-			&c.IsBrief, ScanTime(&c.CreatedAt), &c.CreatedBy,
+			&c.IsBrief, JSON(&c.Filter), ScanTime(&c.CreatedAt), &c.CreatedBy,
 		}
 	})
 }
@@ -240,6 +240,20 @@ func (t *Tables) RemoveChannel(ctx context.Context, id int64, by string) ([]sche
 			return nil, err
 		}
 		return w.removeChannel(found[0], by)
+	})
+}
+
+func (t *Tables) SetChannelFilter(ctx context.Context, id int64, filter schema.ChannelFilter, by string) error {
+	return t.Write(ctx, Policy, func(w *Work) error {
+		found, err := w.channelsWhere(`id = $1`, id)
+		if err := orNotFound(len(found) > 0, err); err != nil {
+			return err
+		}
+		if err := w.Exec(`UPDATE channels SET filter = $1 WHERE id = $2`, JSON(filter), id); err != nil {
+			return err
+		}
+		found[0].Filter = &filter
+		return w.AppendLedger(store.LedgerRecord{Action: "channel.filtered", Actor: by, Data: found[0]})
 	})
 }
 

@@ -50,6 +50,12 @@ func (s suite) TestChats_MessagesOfSettledQuestions(t *testing.T) {
 	stored, err := b.Channels(ctx)
 	require.NoError(t, err)
 	require.True(t, stored[0].IsBrief)
+	filter := schema.ChannelFilter{Risk: schema.HighRisk, Owners: []string{"@ops"}}
+	require.NoError(t, b.SetChannelFilter(ctx, c.ID, filter, "ada"))
+	require.ErrorIs(t, b.SetChannelFilter(ctx, c.ID+1, filter, "ada"), schema.ErrNotFound)
+	stored, err = b.Channels(ctx)
+	require.NoError(t, err)
+	require.Equal(t, filter, stored[0].Filter)
 	open := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
 	answered := b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID
 	for i, id := range []schema.EventID{open, answered} {
