@@ -181,7 +181,7 @@ func TestReadme_CommandsExist(t *testing.T) {
 		case target != "":
 			require.Contains(t, makefile, "\n"+target+":")
 		default:
-			require.DirExists(t, filepath.Join(root, strings.TrimRight(folder, "`,")))
+			require.DirExists(t, filepath.Join(root, strings.TrimRight(folder, "`,.")))
 		}
 	}
 }
@@ -192,4 +192,61 @@ func TestChangelog_NamesTheVersion(t *testing.T) {
 	heading := regexp.MustCompile(`(?m)^## .*$`).FindString(string(read(t, "server/CHANGELOG.md")))
 	require.Regexp(t, `^## \d+\.\d+\.\d+ – (unreleased|\d{4}-\d\d-\d\d)$`, heading)
 	require.NotContains(t, string(read(t, "dashboard/package.json")), `"version"`)
+}
+
+// capabilities are the sentences with which the README leads, and the tests that prove each.
+var capabilities = []struct {
+	sentence string
+	proofs   []string
+}{
+	{"Know what a yes does. Before you answer, the card states what the call does: " + `"` + exampleConsequence + `"`, []string{
+		"`TestOf` in `agentclient/consequence`", "`TestHook_StatesConsequence` in `agentclient/cmd/hookback`",
+		"`dashboard/e2e/request-detail.spec.ts`: shows what a call does right below it",
+	}},
+	{"The receipt signs it.", []string{"`TestVerify_ChecksConsequence` in `agentclient/receipt`"}},
+	{`Ask and go on. "then": "later" lets the agent do other work.`, []string{"`TestLater_ModelContinuesAndRunsTheCallOnce` in `agentclient/e2e`"}},
+	{"A yes runs exactly that call, once.", []string{"`TestHookLater_ApprovedCallRunsOnce` in `agentclient/cmd/hookback`"}},
+	{"Owners decide. A rule leaves a call to the owners of the files that it changes.", []string{
+		"`TestOwners_OnlyTheyDecide` in `server/internal/hub`", "`TestFileOwners_OfTouchedPaths` in `agentclient/internal/cli/hookrun`",
+		"`TestBuildRequest_StatesOwnersAndQuorum` in `agentclient/internal/cli/hookrun`",
+	}},
+	{"An agent that edits CODEOWNERS in its working tree gains nothing.", []string{
+		"`TestFileOwners_IgnoresWhatAgentWrites` in `agentclient/internal/cli/hookrun`",
+	}},
+	{"See what it did. After the call, the card shows the exit status and the output.", []string{
+		"`TestCallResult_OfApprovedCall` in `server/hubtest`",
+		"`dashboard/e2e/call-result.spec.ts`: shows that it runs, stops the session, and then shows what it did",
+	}},
+	{"A call that did something else than it announced is marked.", []string{"`TestCallResult_OfApprovedCall` in `server/hubtest`"}},
+	{"While you were away. The page and hookback report sum up in at most eight lines.", []string{
+		"`TestReport_LinesOfPreparedLog` in `server/hubtest`", "`TestReport_PrintsLines` in `agentclient/cmd/hookback`",
+	}},
+	{"Each number links to the rows that it counts.", []string{
+		"`TestReport_NumbersAreRows` in `server/hubtest`",
+		"`dashboard/e2e/away.spec.ts`: lists what happened, and each number is that of the rows behind its link",
+	}},
+}
+
+// exampleConsequence is the result of a case of TestOf.
+const exampleConsequence = "Removes 214 files, 38 MB; 9 of them are neither in git nor ignored and can't be restored."
+
+// The README leads with these sentences and no others. Each point links to the guide.
+func TestReadme_LeadsWithTestedSentences(t *testing.T) {
+	t.Parallel()
+	lead := regexp.MustCompile(`(?m)^- \*\*(?s:.*?)\n\n`).FindString(string(read(t, "README.md")))
+	points := strings.Split(strings.TrimSpace(lead), "\n")
+	require.Len(t, points, 5)
+	for _, point := range points {
+		require.Contains(t, point, "](server/docs/guide/")
+	}
+	var sentences []string
+	for _, c := range capabilities {
+		sentences = append(sentences, c.sentence)
+		for _, proof := range c.proofs {
+			require.True(t, isProof(t, proof), "%q is not a test in this repository", proof)
+		}
+	}
+	plain := regexp.MustCompile(`\]\([^)]*\)|[\[*`+"`"+`]|(?m:^- )`).ReplaceAllString(strings.Join(points, " "), "")
+	require.Equal(t, strings.Join(sentences, " "), strings.ReplaceAll(plain, " - ", " "))
+	require.Contains(t, string(read(t, "agentclient/consequence/testdata/cases.txt")), "\n"+exampleConsequence+"\n")
 }
