@@ -101,12 +101,12 @@ func (v *view) addRequests(lane *history.NowLane, requests []*openRequest) (asks
 			lane.Requests = append(lane.Requests, q.ID)
 		}
 		switch {
-		case q.IsLive():
+		case q.isBlocking():
 			waits = cmp.Or(waits, q)
 			if asks == nil && v.needsCaller(q) {
 				asks = q
 			}
-		case q.Asks:
+		case q.Asks && !q.later:
 			lost = q
 		}
 	}
@@ -149,7 +149,7 @@ func (v *view) addStrip(lane *history.NowLane) {
 		waits = slices.Clone(a.waits)
 	}
 	for _, q := range v.requests[key] {
-		if q.IsLive() {
+		if q.isBlocking() {
 			waits = append(waits, history.NowWait{From: schema.Millis(q.askedAt)})
 		}
 	}

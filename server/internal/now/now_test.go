@@ -307,6 +307,25 @@ func TestReport_RequestIsStepUntilAnswered(t *testing.T) {
 	require.Zero(t, r.NeedsYou)
 }
 
+// The agent continues without a call that waits for a later approval.
+func TestReport_LaterRequestBlocksNoLane(t *testing.T) {
+	t.Parallel()
+	h := newTestHub(t)
+	h.start("s", "t1")
+	id := h.ask("s", `"appeal":{"by":"the Hookback policy","later":true}`)
+	h.pass(10 * time.Second)
+	h.start("s", "t2")
+	lane := h.lane()
+	require.Equal(t, history.LaneWorking, lane.State)
+	require.Equal(t, []schema.EventID{id}, lane.Requests)
+	require.Empty(t, lane.Waits)
+	require.EqualValues(t, 1, h.report().NeedsYou)
+	h.answer(id, false)
+	lane = h.lane()
+	require.Empty(t, lane.Waits)
+	require.Zero(t, lane.BlockedMS)
+}
+
 func TestReport_WaitsAreDisjoint(t *testing.T) {
 	t.Parallel()
 	h := newTestHub(t)

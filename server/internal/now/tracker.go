@@ -48,7 +48,11 @@ type openRequest struct {
 	key     store.SessionKey
 	askedAt int64
 	text    string
+	later   bool // its agent continues without the call
 }
+
+// isBlocking reports whether its agent waits for the answer and still listens.
+func (r *openRequest) isBlocking() bool { return r.IsLive() && !r.later }
 
 // advance reads the log up to its end.
 func (t *tracker) advance(ctx context.Context) error {
@@ -152,6 +156,7 @@ func (t *tracker) addRequest(e *store.Event) error {
 		return err
 	}
 	r := &openRequest{OpenRequest: open, key: store.SessionKey{App: e.App, Session: e.Session}, askedAt: e.ReceivedAt.UnixMilli()}
+	r.later = q.Appeal != nil && q.Appeal.Later
 	if r.text = q.Question; r.Status.Intent != nil {
 		r.text = intent.String(r.Status.Intent)
 	}
@@ -173,7 +178,7 @@ func (t *tracker) resolve(a *activity, e *store.Event) error {
 			a.phase = history.PhaseTerminal // its own prompt is left
 		}
 	}
-	if r == nil || r.Asks {
+	if r == nil || r.Asks && !r.later {
 		a.addWait(e.ReceivedAt.UnixMilli(), int64(st.RespondedAt))
 	}
 	if st.Response == nil || st.Response.Permission == nil || !*st.Response.Permission {

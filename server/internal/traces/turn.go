@@ -106,7 +106,7 @@ func (t *turn) apply(f *facts) {
 			t.closeCall(c, f.At, "refused")
 		}
 	}
-	if f.HasQuestion {
+	if f.HasQuestion && !f.AsksLater {
 		t.startWait(f, agent)
 	}
 	if f.endsTurn && f.Failed {

@@ -117,6 +117,10 @@ func TestTurn(t *testing.T) {
 			[][2]string{{"UserPromptSubmit", `{}`}, {"ask", ""}, {"Stop", `{}`}, {"approve", ""}},
 			[]string{"hookback.wait_for_human < invoke_agent shop: approve", "invoke_agent shop"},
 		},
+		"a call that waits for a later approval does not hold its turn": {
+			[][2]string{{"PreToolUse", bash}, {"ask", call + `,"appeal":{"by":"the Hookback policy","later":true}`}, {"Stop", `{}`}},
+			[]string{"execute_tool Bash < invoke_agent shop: unknown", "invoke_agent shop"},
+		},
 		"a question that is not answered by the next prompt": {
 			[][2]string{{"UserPromptSubmit", `{}`}, {"ask", ""}, {"Stop", `{}`}, {"UserPromptSubmit", `{}`}},
 			[]string{"hookback.wait_for_human < invoke_agent shop: unanswered", "invoke_agent shop"},

@@ -36,6 +36,8 @@ func (s *Session) updateAgent(f *EventFacts) *history.AgentNode {
 	n.Model = cmp.Or(f.Model, n.Model)
 	if f.HasQuestion {
 		n.Questions++
+	}
+	if f.isBlocked() {
 		if n.Pending++; n.Pending == 1 {
 			n.WaitingSince = schema.Millis(f.At)
 		}

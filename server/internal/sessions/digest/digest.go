@@ -67,6 +67,7 @@ type EventFacts struct {
 	DurationMS  int64 // as measured by the agent; 0: unknown
 
 	HasQuestion, AsksPermission bool
+	AsksLater                   bool // the agent continues without the call
 
 	MessageID        string          // the message of Tokens; several events may carry it
 	Tokens           *history.Tokens // of this event alone

@@ -25,6 +25,31 @@ func TestHumanWait_OverlapCountsOnce(t *testing.T) {
 	require.EqualValues(t, 70_000, r.s.HumanWaitMS(), "the pending question counts")
 }
 
+// The agent continues without a call that waits for a later approval: its session is not blocked.
+func TestHumanWait_ExcludesLaterRequests(t *testing.T) {
+	t.Parallel()
+	const later = `{"type":"permission","question":"?","appeal":{"by":"the Hookback policy","later":true},"toolCall":{"name":"Bash","id":"a"}}`
+	r := &recorder{t: t}
+	r.addEvent(0, "PreToolUse", "Bash", `{"tool_use_id":"a","tool_input":{"command":"rm x"}}`)
+	question := r.addQuestion(10, "Bash", `{"tool_use_id":"a","tool_input":{"command":"rm x"}}`, later)
+	r.addEvent(50, "PreToolUse", "Read", `{"tool_use_id":"b"}`)
+	require.Zero(t, r.s.HumanWaitMS())
+	waited, blocked := r.s.ResolveQuestion(question, 60_000)
+	require.Equal(t, []int64{50_000, 0}, []int64{waited, blocked})
+	require.Zero(t, r.s.HumanWaitMS())
+	require.Zero(t, r.s.AgentTree[0].WaitedMS)
+	require.Zero(t, r.s.AgentTree[0].Pending)
+	require.EqualValues(t, 1, r.s.Sum.Questions)
+
+	// The approved call has another id, and is the same call.
+	r.addEvent(70, "PreToolUse", "Bash", `{"tool_use_id":"c","tool_input":{"command":"rm y"}}`)
+	r.addEvent(71, "PostToolUse", "Bash", `{"tool_use_id":"c","tool_input":{"command":"rm y"}}`)
+	require.Nil(t, r.last.Execution, "another call")
+	r.addEvent(80, "PreToolUse", "Bash", `{"tool_use_id":"d","tool_input":{"command":"rm x"}}`)
+	r.addEvent(81, "PostToolUse", "Bash", `{"tool_use_id":"d","tool_input":{"command":"rm x"}}`)
+	require.Equal(t, question.ID, r.last.Execution.Question)
+}
+
 // TestToolDuration_ExcludesOverlappingWaits: a call's duration excludes the waits of all its
 // questions. It is unknown after an answer at the agent, whose time is unknown.
 func TestToolDuration_ExcludesOverlappingWaits(t *testing.T) {

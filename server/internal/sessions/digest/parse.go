@@ -287,6 +287,8 @@ func (f *EventFacts) fromQuestion(raw []byte) {
 		switch name {
 		case "type":
 			f.AsksPermission = StringValue(value) == string(schema.Permission)
+		case "appeal":
+			f.AsksLater = string(findMember(value, "later")) == "true"
 		case "toolCall":
 			EachMember(value, func(name string, value []byte) {
 				switch {

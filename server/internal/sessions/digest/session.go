@@ -71,9 +71,10 @@ type Call struct {
 // PermissionCall links a permission question to its tool call.
 type PermissionCall struct {
 	ID    schema.EventID `json:"id"`
-	UseID string         `json:"use"`
+	UseID string         `json:"use"` // empty if the call will have another id, because it runs later
 	Agent string         `json:"agent,omitempty"`
 	Tool  string         `json:"tool,omitempty"`
+	Input uint64         `json:"input,omitempty"` // hash of the arguments of a call that runs later
 }
 
 // Message is a model's message whose tokens are included in Session.MessageTokens.
@@ -141,10 +142,16 @@ func (s *Session) Add(f *EventFacts) Step {
 	}
 	if f.HasQuestion {
 		s.Sum.Questions++
+	}
+	if f.isBlocked() {
 		s.startWait(f)
 	}
 	if f.AsksPermission && f.UseID != "" {
-		s.Permissions = append(makeRoom(s.Permissions, maxOpenCalls), PermissionCall{f.ID, f.UseID, f.Agent, f.Tool})
+		asked := PermissionCall{ID: f.ID, UseID: f.UseID, Agent: f.Agent, Tool: f.Tool}
+		if f.AsksLater {
+			asked.UseID, asked.Input = "", f.InputHash
+		}
+		s.Permissions = append(makeRoom(s.Permissions, maxOpenCalls), asked)
 	}
 	if f.Failed && !isRepeat {
 		step.Failed = true
@@ -319,6 +326,9 @@ func (s *Session) endCall(f *EventFacts) *ToolUse {
 	return use
 }
 
+// isBlocked reports whether the agent waits for the answer of the event's question.
+func (f *EventFacts) isBlocked() bool { return f.HasQuestion && !f.AsksLater }
+
 // startWait starts waiting for a person.
 func (s *Session) startWait(f *EventFacts) {
 	if s.PendingQuestions++; s.PendingQuestions == 1 {
@@ -380,6 +390,9 @@ func (f *EventFacts) callKey() string {
 func (s *Session) findPermission(f *EventFacts) int {
 	found := -1
 	for i, p := range slices.Backward(s.Permissions) {
+		if p.UseID == "" && p.Input == f.InputHash && p.Tool == f.Tool && p.Agent == f.Agent {
+			return i
+		}
 		if f.UseID == "" || p.UseID != f.UseID || p.Tool != "" && f.Tool != "" && p.Tool != f.Tool {
 			continue
 		}
@@ -416,6 +429,9 @@ func (s *Session) takeOutcome(f *EventFacts) *ExecutionOutcome {
 // is when it ended, in Unix ms. It returns how long the question waited for a person, and the part of
 // it in which no earlier end of a question had counted the session's wait, in ms.
 func (s *Session) ResolveQuestion(question *EventFacts, at int64) (waited, blocked int64) {
+	if !question.isBlocked() {
+		return max(0, at-question.At), 0
+	}
 	if i := s.nodeIndex(question.Agent); i >= 0 {
 		n := &s.AgentTree[i]
 		from := cmp.Or(int64(n.WaitingSince), question.At)
