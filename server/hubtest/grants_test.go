@@ -126,6 +126,28 @@ func TestGrant_LastsFiveMinutes(t *testing.T) {
 	require.Equal(t, 1, strings.Count(c.ledger(), "grant.used"))
 }
 
+// A repeat of an event gets the grant that the event used, because two hooks can report one event. Some models use the
+// same ids again, so the repeat counts only until the call has ended, and for a minute at most.
+func TestGrant_RepeatCountsUntilTheCallHasEnded(t *testing.T) {
+	t.Parallel()
+	var passed atomic.Int64
+	began := time.Now()
+	hub := hubtest.Start(t, hubtest.Clock(func() time.Time { return began.Add(time.Duration(passed.Load())) }))
+	c := newGrantClient(t, hub)
+	c.approve("make deploy")
+	c.approve("make clean")
+	require.True(t, c.isGranted("make deploy", "k1"))
+	require.True(t, c.isGranted("make deploy", "k1"), "another hook of the event")
+	require.False(t, c.isGranted("make deploy", "k2"), "another event of the call")
+	status, answer := c.do(http.MethodPost, schema.PathEvents, strings.Replace(retryBody("make deploy", "k3"), "PreToolUse", "PostToolUse", 1), nil)
+	require.Equal(t, http.StatusOK, status, string(answer))
+	require.False(t, c.isGranted("make deploy", "k1"), "the call has ended")
+	require.True(t, c.isGranted("make clean", "k4"), "another call")
+	passed.Store(int64(time.Minute))
+	require.False(t, c.isGranted("make clean", "k4"), "a minute later")
+	require.Equal(t, 2, strings.Count(c.ledger(), "grant.used"))
+}
+
 // The digest covers the arguments before redaction, so a grant fits only the call with the same
 // secret, also after a restart.
 func TestGrant_RestartAndRedactedArguments(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,17 +60,20 @@ func (t *Tables) startAppend(d *store.EventDraft) *pendingAppend {
 		return a
 	}
 	takes := d.Directive != nil && (d.Directive.Later || t.hasOutstanding(&d.Event))
+	endsGrants := strings.HasPrefix(d.Type, "PostToolUse") && t.HasGrants(d.App, d.Session)
 	switch {
 	case hasQuestion:
 		a.op.Kind = Essential
-	case d.Transcript != nil || d.Messages != nil || takes:
+	case d.Transcript != nil || d.Messages != nil || takes || endsGrants:
 		a.op.Kind = PlainEvent
 	default:
 		a.op.Kind = PlainEvent | OneRow
 	}
 	a.op.Key, a.op.Bytes = hashKey(d.IdempotencyKey), len(d.Envelope)+len(d.Payload)+len(d.Transcript)
 	a.op.Run = func(w *Work) (err error) {
-		a.receipt, err = w.Append(d, uid, a.op.Key, takes)
+		if a.receipt, err = w.Append(d, uid, a.op.Key, takes); err == nil && endsGrants && !a.receipt.Replayed {
+			err = w.endRepeats(a.receipt.Event)
+		}
 		return err
 	}
 	a.err = t.Queue.Add(&a.op)

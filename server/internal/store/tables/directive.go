@@ -203,6 +203,17 @@ func (w *Work) closeGrant(question schema.EventID, action string, usedBy schema.
 	return w.AppendLedger(store.LedgerRecord{Action: action, Actor: ByHub, QuestionID: question, Data: grantData{Event: usedBy}})
 }
 
+// endRepeats lets no repeat get the grant of a call that has ended: some models use the same ids again, so their next call
+// would be a repeat of its event.
+func (w *Work) endRepeats(end *store.Event) error {
+	return w.Exec(`UPDATE grants SET expires_at = $1 WHERE app = $2 AND session = $3 AND used_by > 0 AND expires_at > $1`,
+		Millis(w.Now), end.App, end.Session)
+}
+
+// maxRepeatAge is how long after its use a repeat of the event gets the grant. Another hook of the event comes at once, and
+// a hook that tries again has given up by then.
+const maxRepeatAge = time.Minute
+
 // repeatGrant adds the grant that the event used.
 func (w *Work) repeatGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
 	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil {
@@ -212,7 +223,8 @@ func (w *Work) repeatGrant(d *control.Directive, e *store.Event, r *store.Direct
 	var by []string
 	var isSame bool
 	found, err := w.Get([]any{&question, JSON(&by), &isSame},
-		`SELECT question, granted_by, digest = $1 FROM grants WHERE used_by = $2 AND used_by > 0`, r.StoredDigest, e.ID)
+		`SELECT question, granted_by, digest = $1 FROM grants WHERE used_by = $2 AND used_by > 0 AND used_at > $3 AND expires_at > $4`,
+		r.StoredDigest, e.ID, Millis(w.Now.Add(-maxRepeatAge)), Millis(w.Now))
 	switch {
 	case err != nil || !found:
 		return err
