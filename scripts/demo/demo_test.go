@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"os/exec"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,13 +19,26 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/hubtest"
 )
 
+// childVariable makes the test program start itself as the demo, or run it. The hub takes no answer to an appeal from the
+// program that started the one that asked.
+const childVariable = "DEMO_CHILD"
+
 func TestMain(m *testing.M) {
 	_ = os.Unsetenv("HOOKBACK_TOKEN")
+	if os.Getenv(childVariable) == "start" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		demo := exec.CommandContext(ctx, os.Args[0], os.Args[1:]...) //nolint:gosec // itself
+		demo.Env, demo.Stdout = append(os.Environ(), childVariable+"=run"), os.Stdout
+		_ = demo.Run()
+		stop()
+		os.Exit(0)
+	}
 	// The demo starts its own binary as the agent that crashes.
-	if slices.Contains(os.Args, doomed) {
+	if slices.Contains(os.Args, doomed) || os.Getenv(childVariable) != "" {
 		os.Exit(run(context.Background(), os.Args[1:], "", os.Stdout))
 	}
 	var kept []goleak.Option
@@ -38,13 +53,17 @@ type responder struct {
 	t          *testing.T
 	hub        string
 	client     http.Client
+	headers    http.Header // of a signed-in person; nil: none
 	ignore     map[string]bool
 	deny       bool // deny every call instead, and answer nothing else
 	duplicates bool // duplicate questions were seen
 }
 
 func (p *responder) get(path string, into any) {
-	res, err := p.client.Get(p.hub + path)
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.hub+path, nil)
+	require.NoError(p.t, err)
+	req.Header = p.headers.Clone()
+	res, err := p.client.Do(req)
 	require.NoError(p.t, err)
 	defer res.Body.Close()
 	require.Equal(p.t, http.StatusOK, res.StatusCode)
@@ -69,11 +88,21 @@ func (p *responder) answerAll() {
 		}
 		body, err := json.Marshal(answer)
 		require.NoError(p.t, err)
-		res, err := p.client.Post(p.hub+schema.At(schema.PathRespond, e.ID), "application/json", bytes.NewReader(body))
-		require.NoError(p.t, err)
-		res.Body.Close()
-		require.Contains(p.t, []int{http.StatusOK, http.StatusConflict, http.StatusGone}, res.StatusCode)
+		require.Contains(p.t, []int{http.StatusOK, http.StatusConflict, http.StatusGone}, p.post(schema.At(schema.PathRespond, e.ID), body))
 	}
+}
+
+func (p *responder) post(path string, body []byte) (status int) {
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.hub+path, bytes.NewReader(body))
+	require.NoError(p.t, err)
+	if p.headers != nil {
+		req.Header = p.headers.Clone()
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := p.client.Do(req)
+	require.NoError(p.t, err)
+	res.Body.Close()
+	return res.StatusCode
 }
 
 // freezes returns the active freezes.
@@ -124,7 +153,9 @@ func TestDemo_CoversAllFeatures(t *testing.T) {
 		code <- run(ctx, []string{"-speed", "20", "-duration", "5m", "-hub", hub.URL() + "/"}, "", out)
 	}()
 
-	p := &responder{t: t, hub: hub.URL(), ignore: map[string]bool{"dependency-bot": true, "night-build": true, "search-index": true}}
+	p := &responder{t: t, hub: hub.URL(), ignore: map[string]bool{
+		"dependency-bot": true, "night-build": true, "search-index": true, "photo-service": true,
+	}}
 	defer p.client.CloseIdleConnections()
 	wanted := []string{
 		"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Notification", "SubagentStart",
@@ -164,6 +195,55 @@ func TestDemo_CoversAllFeatures(t *testing.T) {
 	require.Contains(t, out.String(), "echo edited", "the edited command runs")
 	require.Contains(t, out.String(), "Demo finished")
 	require.Empty(t, p.freezes(), "the demo lifts its own freeze")
+
+	var report history.Report
+	var kinds []history.ReportKind
+	p.get(history.PathReport, &report)
+	for _, line := range report.Lines {
+		kinds = append(kinds, line.Kind)
+	}
+	require.Subset(t, kinds, []history.ReportKind{history.ReportExpired, history.ReportFinished, history.ReportFailed}, "hookback report has lines")
+}
+
+// One session shows what a yes does, goes on without the answer, leaves a call to the owners of its files, and shows what
+// the approved call did.
+func TestDemo_ShowsCapabilities(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t)
+	p := &responder{t: t, hub: hub.URL(), headers: hub.Owner("ada")}
+	defer p.client.CloseIdleConnections()
+	require.Equal(t, http.StatusOK, p.post(schema.PathLock, []byte(`{"locked":false}`)))
+	out := &hubtest.Output{}
+	demo := exec.CommandContext(t.Context(), os.Args[0], "-only", "photo-service", "-speed", "10", "-duration", "5m", "-hub", hub.URL()) //nolint:gosec // itself
+	demo.Env, demo.Stdout, demo.Stderr = append(os.Environ(), childVariable+"=start"), out, out
+	require.NoError(t, demo.Start())
+	defer func() { _ = demo.Wait() }()
+	defer func() { _ = demo.Process.Signal(os.Interrupt) }()
+
+	var pending []schema.Event
+	var later, owned *schema.Event
+	require.Eventually(t, func() bool {
+		p.get(schema.PathEvents+"?status=pending", &pending)
+		for i := range pending {
+			if e := &pending[i]; e.HumanInTheLoop.Appeal != nil {
+				later = e
+			} else {
+				owned = e
+			}
+		}
+		return len(pending) == 2
+	}, time.Minute, 10*time.Millisecond, "it asks about the next call before the answer:\n%s", out)
+	require.Contains(t, later.HumanInTheLoop.ToolCall.Consequence.Summary(), "can't be restored")
+	require.Equal(t, []string{"ada"}, owned.HumanInTheLoopStatus.Recipients, "the owner of the file")
+	p.answerAll()
+	var read history.QuestionContext
+	require.Eventually(t, func() bool {
+		read = history.QuestionContext{}
+		p.get(schema.At(schema.PathContext, later.ID), &read)
+		return read.Result != nil
+	}, time.Minute, 10*time.Millisecond, "%s", out)
+	require.Equal(t, new(int64(0)), read.Result.ExitStatus)
+	require.Equal(t, []string{"It reported 3 deleted files; 2 were announced."}, read.Result.Differs)
 }
 
 // textsAfterYes returns the texts of the steps that follow an approval or an answer.
@@ -192,7 +272,7 @@ func TestDemo_DeniedCallsHaveNoEffect(t *testing.T) {
 	defer stop()
 	out, code := &hubtest.Output{}, make(chan int, 1)
 	go func() { code <- run(ctx, []string{"-speed", "40", "-duration", "5m", "-hub", hub.URL()}, "", out) }()
-	p := &responder{t: t, hub: hub.URL(), deny: true, ignore: map[string]bool{"search-index": true}} // only another process may answer an appeal
+	p := &responder{t: t, hub: hub.URL(), deny: true, ignore: map[string]bool{"search-index": true, "photo-service": true}} // only another process may answer an appeal
 	defer p.client.CloseIdleConnections()
 	roles, err := loadScenario()
 	require.NoError(t, err)

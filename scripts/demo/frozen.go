@@ -53,7 +53,7 @@ func (a *agent) runFrozenCall(ctx context.Context, s step) error {
 // tryFrozenCall makes a call unless the hub stops it.
 func (a *agent) tryFrozenCall(ctx context.Context, c call) (runs bool, err error) {
 	id := toolUse()
-	directive, err := a.startGatedCall(ctx, id, c)
+	directive, err := a.startGatedCall(ctx, id, c, control.Accepts{Freeze: true})
 	if err != nil {
 		return false, err
 	}

@@ -43,7 +43,7 @@ func (a *agent) runRefusedCall(ctx context.Context, s step) error {
 		return a.play(ctx, s.Otherwise)
 	}
 	id = toolUse()
-	directive, err := a.startGatedCall(ctx, id, c)
+	directive, err := a.startGatedCall(ctx, id, c, control.Accepts{Grant: true, Freeze: true})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *agent) runRefusedCall(ctx context.Context, s step) error {
 }
 
 // startGatedCall reports the start of a call like a hook that waits for the hub's directive.
-func (a *agent) startGatedCall(ctx context.Context, id string, c call) (*control.Directive, error) {
+func (a *agent) startGatedCall(ctx context.Context, id string, c call, accepts control.Accepts) (*control.Directive, error) {
 	a.transcript.call(id, c)
 	e, err := a.hookEvent("PreToolUse", map[string]any{"tool_name": c.Tool, "tool_input": c.Input, "tool_use_id": id})
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *agent) startGatedCall(ctx context.Context, id string, c call) (*control
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(control.PreferHeader, control.MinimalReturn)
-	req.Header.Set(control.AcceptsHeader, control.Accepts{Grant: true, Freeze: true}.String())
+	req.Header.Set(control.AcceptsHeader, accepts.String())
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err

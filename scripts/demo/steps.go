@@ -33,7 +33,7 @@ type step struct {
 	Parallel   []step
 	Idle       float64 // seconds
 	Crash      float64 // asks in another process and kills it after these seconds
-	Call       *call   // with Ask: asks for permission first, or appeals if the call is Refused
+	Call       *call   // with Ask: asks for permission first, or appeals if the call is Refused, or runs Steps before the answer (later)
 	Freeze     string  // with Call: freezes its own session for this reason first, and waits Idle for a person to resume it
 	Ask        *schema.HumanInTheLoop
 
@@ -111,6 +111,8 @@ func (a *agent) playStep(ctx context.Context, s step) error {
 		return a.runFrozenCall(ctx, s)
 	case s.Call != nil && s.Call.Refused != "":
 		return a.runRefusedCall(ctx, s)
+	case s.Call != nil && s.Ask != nil && s.Ask.Appeal != nil:
+		return a.runLaterCall(ctx, s)
 	case s.Call != nil && s.Ask != nil:
 		return a.runGuardedCall(ctx, s)
 	case s.Call != nil:
