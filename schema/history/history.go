@@ -252,7 +252,7 @@ type Overview struct {
 	To   schema.Millis `json:"to"`
 
 	Pending     int64 `json:"pending"`     // at present
-	Undelivered int64 `json:"undelivered"` // at present
+	Undelivered int64 `json:"undelivered"` // answers of people that did not reach their agents, at present
 	Answered    int64 `json:"answered"`    // by a person, within the days
 	MedianMS    int64 `json:"medianMs"`    // of the time to answer, accurate to 5 %
 	P95MS       int64 `json:"p95Ms"`

@@ -61,7 +61,7 @@ var (
 	databaseMetrics = []statMetric[store.Stats]{
 		gauge("store_events", "Events in the database.", func(s *store.Stats) float64 { return float64(s.Events) }),
 		gauge("questions_pending", "Unanswered questions.", func(s *store.Stats) float64 { return float64(s.Pending) }),
-		gauge("answers_undelivered", "Answers not yet delivered to their agent.", func(s *store.Stats) float64 { return float64(s.Undelivered) }),
+		gauge("answers_undelivered", "Answers of people not yet delivered to their agent.", func(s *store.Stats) float64 { return float64(s.Undelivered) }),
 		gauge("database_bytes", "Size of the database.", func(s *store.Stats) float64 { return float64(s.DatabaseBytes) }),
 		gauge("wal_bytes", "Size of the write-ahead log.", func(s *store.Stats) float64 { return float64(s.JournalBytes) }),
 		gauge("disk_free_bytes", "Free disk space on the database's volume.", func(s *store.Stats) float64 { return float64(s.FreeBytes) }),

@@ -145,6 +145,17 @@ describe('Delivery steps', () => {
     ).toBeUndefined()
   })
 
+  it('name a timeout that its client did not pick up, which is no problem', () => {
+    const delivery = { state: 'unreachable', attempts: 9 } as const
+    const progress = (status: Partial<Status>) => deliveryProgress(asked({}, { ...status, delivery }))
+    expect(progress({ status: 'timeout', outcome: '__timeout__' })).toEqual({
+      steps: [expect.objectContaining({ label: 'saved' }), { state: 'open', label: 'not picked up' }],
+      problem: undefined,
+    })
+    expect(progress({ status: 'responded', source: 'rule' })?.problem).toBeUndefined()
+    expect(progress({ status: 'responded', source: 'human' })?.problem).toBe('The agent could not be reached')
+  })
+
   it('are not sent during the undo window', () => {
     const r = asked({}, { held: { until: 1, outcome: 'approve', by: { name: 'mara', verified: true } } })
     expect(deliveryProgress(r)?.steps.map((s) => s.state)).toEqual(['done', 'open', 'open'])

@@ -1779,7 +1779,7 @@ export interface Overview {
   to: Millis
   /** at present */
   pending: number
-  /** at present */
+  /** answers of people that did not reach their agents, at present */
   undelivered: number
   /** by a person, within the days */
   answered: number

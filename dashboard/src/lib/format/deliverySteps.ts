@@ -1,5 +1,5 @@
 import { formatDuration } from './clock'
-import { inUndoWindow, isUndelivered, type Request } from '../stream/requests'
+import { inUndoWindow, isAnsweredByPeople, isUndelivered, type Request } from '../stream/requests'
 import type { Delivery, Event, Execution } from '../api/types'
 import { requestText } from './text'
 
@@ -49,10 +49,12 @@ export function deliveryProgress(r: Request, next?: Event): DeliveryProgress | u
   )
   const delivery = status.delivery
   if (!delivery) return undefined
-  const way = deliverySteps(delivery, status.respondedAt)
+  // No work of a person is lost if a client that had gone gets no timeout.
+  const isNotPickedUp = isUndelivered(delivery) && delivery.state !== 'blocked' && !isAnsweredByPeople(r)
+  const way = isNotPickedUp ? [step('open', copy.notPickedUp)] : deliverySteps(delivery, status.respondedAt)
   const after = executionStep(r, next)
   const steps = after ? [saved, ...way, after] : [saved, ...way]
-  return { steps, problem: delivery.handledAt ? undefined : problemTitle(delivery) }
+  return { steps, problem: delivery.handledAt || isNotPickedUp ? undefined : problemTitle(delivery) }
 }
 
 /** The last step, taken from the agent's later events. */

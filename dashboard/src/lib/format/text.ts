@@ -100,6 +100,7 @@ export const requestText = {
     refused: 'refused',
     unreachable: 'agent unreachable',
     blocked: 'blocked',
+    notPickedUp: 'not picked up',
     ranBeforeAnswer: 'It ran before anyone answered',
     ranDespiteDenial: 'It ran although it was denied',
     ranUnapproved: 'It ran without approval',

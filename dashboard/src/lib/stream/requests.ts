@@ -121,12 +121,13 @@ const failedStates: ReadonlySet<DeliveryState> = new Set([
 export const isUndelivered = (d: Delivery | undefined): boolean =>
   d !== undefined && failedStates.has(d.state)
 
+/** Whether people answered it. */
+export const isAnsweredByPeople = (r: Request): boolean =>
+  r.status.status === 'responded' && ['human', 'quorum'].includes(r.status.source ?? 'human')
+
 /** Whether a person's answer was not delivered, and no one has marked it as handled. */
 export const hasDeliveryFailure = (r: Request): boolean =>
-  r.status.status === 'responded' &&
-  ['human', 'quorum'].includes(r.status.source ?? 'human') &&
-  isUndelivered(r.status.delivery) &&
-  r.status.delivery?.handledAt === undefined
+  isAnsweredByPeople(r) && isUndelivered(r.status.delivery) && r.status.delivery?.handledAt === undefined
 
 /** Whether it requires several votes. */
 export const requiresVotes = (r: Request): boolean =>

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -71,6 +72,30 @@ func (s suite) TestLeaseDeliveries_SkipsFinalStates(t *testing.T) {
 	for _, id := range leased {
 		require.True(t, open[id])
 	}
+}
+
+func (s suite) TestStats_UndeliveredAreAnswersOfPeople(t *testing.T) {
+	t.Parallel()
+	b, ctx := s.open(t), context.Background()
+	for status, state := range map[string]schema.DeliveryState{
+		`"responded","source":"human","outcome":"approve"`:     schema.Unreachable,
+		`"responded","source":"quorum","outcome":"deny"`:       schema.Refused,
+		`"responded","source":"human","outcome":"deny"`:        schema.Acked,
+		`"responded","source":"rule","outcome":"approve"`:      schema.Unreachable,
+		`"timeout","source":"timeout","outcome":"__timeout__"`: schema.Unreachable,
+		`"error","source":"human","outcome":"__cancelled__"`:   schema.Unreachable,
+	} {
+		q := b.MustQuestion(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
+		text := []byte(`{"status":` + status + `}`)
+		var decoded schema.Status
+		require.NoError(t, json.Unmarshal(text, &decoded))
+		require.NoError(t, b.Apply(ctx, store.Change{
+			Event: &q.Event, Version: q.Version, State: decoded.Status, Status: text, Delivery: &store.Delivery{State: state},
+		}))
+	}
+	stats, err := b.Stats(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, stats.Undelivered)
 }
 
 func (s suite) TestOpen_MakesLeasedDeliveriesDue(t *testing.T) {
