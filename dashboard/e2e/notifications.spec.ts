@@ -5,6 +5,8 @@ import { accessibilityViolations } from './accessibility.ts'
 import { choose, detail, expect, openAt, test } from './fixtures.ts'
 import { callApi, claimHub } from './people.ts'
 
+const SHOTS = process.env.SHOTS
+
 /** Starts a webhook server that responds with the given status. */
 async function receiver(status: () => number): Promise<{ server: Server; url: string; got: string[] }> {
   const got: string[] = []
@@ -65,6 +67,41 @@ test.describe('Notifications', () => {
     await expect(detail(page, id).getByTestId('notifications')).toContainText('1 sent')
     await expect(detail(page, id).getByTestId('notifications')).toContainText('on-call')
     expect(got.join()).toContain('Ship it?')
+    server.close()
+  })
+
+  test('are sent by a channel for the requests of its filter only', async ({ page, hub, agent }) => {
+    const { server, url, got } = await receiver(() => 200)
+    await claimHub(page, hub)
+    await callApi(page, 'POST', '/api/channels', { name: 'payments', url })
+    await openAt(page, hub, '/settings/hub')
+    await page.getByRole('button', { name: 'Filter of payments' }).click()
+    const form = page.getByRole('form', { name: 'Requests that payments sends' })
+    await form.getByLabel('Files of the call').fill('payments/*')
+    await form.getByLabel('Owners of the files').fill('@shop/payments, @ops')
+    await form.getByLabel('Risk').selectOption('Low or more')
+    if (SHOTS) await page.screenshot({ path: `${SHOTS}/channel-filter.png` })
+    expect(await accessibilityViolations(page)).toEqual([])
+    await form.getByLabel('Risk').selectOption('Any')
+    await form.getByRole('button', { name: 'Save filter' }).click()
+    await expect(form).toHaveCount(0)
+    const line = page.getByTestId('channel-filter')
+    await expect(line).toHaveText('Only requests about payments/* · with the owner @shop/payments, @ops')
+    const remove = (file: string) => ({
+      question: `Remove ${file}?`,
+      toolCall: { name: 'Bash', arguments: { command: `rm ${file}` } },
+      context: { cwd: '/w/shop', owners: { files: [{ paths: [file], owners: ['@shop/payments'] }] } },
+    })
+    await agent.ask(hub, remove('web/a.js'))
+    await agent.ask(hub, remove('payments/charge.go'))
+    await expect.poll(() => got.join()).toContain('payments/charge.go')
+    expect(got.join()).not.toContain('web/a.js')
+    await page.getByRole('button', { name: 'Filter of payments' }).click()
+    await expect(form.getByLabel('Files of the call')).toHaveValue('payments/*')
+    await form.getByLabel('Files of the call').fill('')
+    await form.getByLabel('Owners of the files').fill('')
+    await form.getByRole('button', { name: 'Save filter' }).click()
+    await expect(line).toHaveCount(0)
     server.close()
   })
 

@@ -83,6 +83,7 @@ export const actions: Record<string, string> = {
   'rule.made': 'created a rule',
   'rule.revoked': 'revoked a rule',
   'channel.made': 'added channel',
+  'channel.filtered': 'changed the filter of channel',
   'channel.removed': 'removed channel',
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Request } from '../../lib/stream/requests'
 import { ownersText } from './owners'
 
-const asked = (state: string, owners: object) =>
-  ({ question: { context: { owners } }, status: { owners: { state } } }) as unknown as Request
+const asked = (state: string, owners: object, escalatedAt = 0) =>
+  ({ question: { context: { owners } }, status: { owners: { state }, escalatedAt } }) as unknown as Request
 const files = [{ paths: ['a.go', 'b.go', 'c.go', 'd.go'], owners: ['@ada'] }]
 
 describe('ownersText', () => {
@@ -12,7 +12,8 @@ describe('ownersText', () => {
       /a\.go.*CODEOWNERS of main/,
     ))
   it('says why everyone is asked', () => {
-    expect(ownersText(asked('unknown', { files }))).toContain('No owner of a.go')
+    expect(ownersText(asked('unknown', { files }))).toMatch(/^No owner of a\.go.*\(@ada\) is a member/)
+    expect(ownersText(asked('matched', { files }, 1))).toContain('did not answer in time')
     expect(ownersText(asked('too_few', { files }))).toContain('everyone is asked')
     expect(ownersText(asked('unstated', { problem: 'it is too large' }))).toContain('it is too large')
   })

@@ -12,9 +12,11 @@ export function ownersText({ question, status }: Request): string {
   if (!owners) return ''
   const stated = question.context?.owners
   const paths = (stated?.files ?? []).flatMap((group) => group.paths)
+  const names = [...new Set((stated?.files ?? []).flatMap((group) => group.owners))]
   const files = joinNames([...paths.slice(0, SHOWN), ...(paths.length > SHOWN ? ['…'] : [])])
   if (owners.state === 'unstated') return copy.unstated(stated?.problem ?? '')
-  if (owners.state !== 'matched') return copy[owners.state](files)
+  if (owners.state !== 'matched') return copy[owners.state](files, names.slice(0, SHOWN).join(', '))
+  if (status.escalatedAt) return copy.escalated(files)
   const fallback = owners.fallbackAt ? copy.fallback(fullTime(owners.fallbackAt)) : ''
   return copy.matched(files, stated?.from ?? '') + fallback
 }

@@ -98,10 +98,11 @@ export const inboxText = {
     owners: {
       matched: (files: string, from: string) => `Only owners of ${files} decide (${from}).`,
       fallback: (at: string) => ` They have quiet hours: everyone else may answer from ${at}.`,
-      unknown: (files: string) =>
-        `No owner of ${files} is a member here who may answer, so everyone is asked.`,
-      too_few: (files: string) =>
-        `Fewer owners of ${files} than have to agree are members here, so everyone is asked.`,
+      escalated: (files: string) => `Owners of ${files} did not answer in time, so others may answer, too.`,
+      unknown: (files: string, owners: string) =>
+        `No owner of ${files} (${owners}) is a member here who may answer, so everyone is asked.`,
+      too_few: (files: string, owners: string) =>
+        `Fewer owners of ${files} (${owners}) than have to agree are members here, so everyone is asked.`,
       unstated: (problem: string) => `No owners are known${problem && `: ${problem}`}. Everyone is asked.`,
     },
     asksThere: (left: string) => (left ? ` asks in its terminal in ${left}.` : ' asks in its terminal now.'),

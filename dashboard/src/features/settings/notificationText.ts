@@ -43,6 +43,44 @@ export const channelText = {
   back: 'Back',
 }
 
+/** Strings of the filter of a channel. */
+export const filterText = {
+  change: 'Filter',
+  changeOf: ({ name }: Channel) => `Filter of ${name}`,
+  form: ({ name }: Channel) => `Requests that ${name} sends`,
+  intro:
+    'The channel sends requests that match every field with a value. Separate several with commas; * is any text.',
+  labels: {
+    projects: 'Folders of the project',
+    paths: 'Files of the call',
+    agents: 'Agents',
+    owners: 'Owners of the files',
+  },
+  examples: {
+    projects: 'shop',
+    paths: 'payments/*, *.sql',
+    agents: 'claude*',
+    owners: '@shop/payments, ada',
+  },
+  risk: 'Risk',
+  risks: {
+    '': 'Any',
+    low: 'Low or more',
+    medium: 'Medium or more',
+    high: 'High or more',
+    critical: 'Critical',
+  },
+  save: 'Save filter',
+  only: 'Only requests ',
+  parts: {
+    projects: (list: string) => `in ${list}`,
+    paths: (list: string) => `about ${list}`,
+    agents: (list: string) => `of ${list}`,
+    owners: (list: string) => `with the owner ${list}`,
+  },
+  fromRisk: (risk: string) => `of ${risk} risk${risk === 'critical' ? '' : ' or more'}`,
+}
+
 /** Strings of the chat accounts with which a person answers. */
 export const chatText = {
   intro:

@@ -1,6 +1,6 @@
 // API calls for requests, rules, notification channels and the audit log.
 import { encode } from '../format/uri'
-import { call, post, remove } from './api'
+import { call, post, put, remove } from './api'
 import type {
   AutomaticPage,
   PolicyList,
@@ -12,6 +12,7 @@ import type {
   AlertRuleList,
   Channel,
   ChannelDraft,
+  ChannelFilter,
   ClaimList,
   Freeze,
   FreezeDraft,
@@ -123,6 +124,10 @@ export const channels = () => call<Channel[]>('/api/channels')
 
 /** Creates a channel. Only this result contains a webhook's secret. */
 export const createChannel = (draft: ChannelDraft) => post<Channel>('/api/channels', draft)
+
+/** Replaces the filter of a channel. */
+export const setChannelFilter = (id: number, filter: ChannelFilter) =>
+  put<unknown>(`/api/channels/${id}/filter`, filter)
 
 /** Removes a channel. */
 export const removeChannel = (id: number) => remove<unknown>(`/api/channels/${id}`)
