@@ -135,6 +135,13 @@
 // recipients can decide such a question, not other people, rules or bulk approvals. With
 // requiredApprovals 1 the first vote of a recipient decides.
 //
+// With recipients.owners a question goes to the owners of its files (Context.Owners) among the people who would be asked
+// without it. Only they decide then; everyone else is rejected with 403 (not_allowed), and the hint has their names. If
+// the agent named none, none has an account that may answer, or fewer than requiredApprovals have one, all of those people
+// are asked, and Status.Owners has the reason. If so many owners have quiet hours that the others can't decide, and the
+// risk is not critical, everyone else may answer from Status.Owners.fallbackAt on: half of the timeout, or 10 minutes
+// without a deadline. Owners are a statement of the agent's machine. So they lessen who may answer, and add no one.
+//
 // # Ledger
 //
 // The ledger is the audit log. Every vote, edit and resolution, and every change that people make

@@ -44,6 +44,8 @@ when    arguments by dotted path, each with tests that must all pass: equals, co
         counts as one line. Without when, the rule matches every call.
 then    allow (no one is asked), ask (a person decides, and the agent waits), later (a
         person decides, and the agent continues without the call), deny (with the reason)
+ask     {"owners": true} in a rule that asks: the owners of the files decide, as CODEOWNERS
+        has them. "quorum": 2 means two people, of the owners if both are set.
 risk    low, medium, high or critical, shown to the person
 reason  shown to the person and the agent
 
