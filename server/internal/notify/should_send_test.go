@@ -81,8 +81,13 @@ func TestQuietHours_AllowCriticalRisk(t *testing.T) {
 	h.setSettings("ada", schema.NotificationSettings{QuietFrom: "22:00", QuietTo: "07:30", TimeZone: "Europe/Berlin"})
 	h.nowMS.Store(time.Date(2026, 11, 21, 23, 0, 0, 0, time.UTC).UnixMilli())
 	h.requireNotifications(h.askQuestion("1", `"risk":"high"`), "asked ada suppressed quiet_hours")
+	require.True(t, h.IsAway(t.Context(), "ada"))
+	h.watching.Store("ada", true)
+	require.False(t, h.IsAway(t.Context(), "ada"), "a page is open")
+	h.watching.Delete("ada")
 	h.requireNotifications(h.askQuestion("2", `"risk":"critical"`), "asked ada sent")
 	h.nowMS.Store(time.Date(2026, 11, 22, 6, 30, 0, 0, time.UTC).UnixMilli()) // 07:30 in Berlin
+	require.False(t, h.IsAway(t.Context(), "ada"))
 	h.requireNotifications(h.askQuestion("3"), "asked ada sent")
 }
 

@@ -11,9 +11,14 @@ describe('ownersText', () => {
     expect(ownersText(asked('matched', { files, from: 'CODEOWNERS of main' }))).toMatch(
       /a\.go.*CODEOWNERS of main/,
     ))
+  it('says when everyone else may answer', () => {
+    const request = asked('matched', { files })
+    request.status.owners = { state: 'matched', fallbackAt: 1 }
+    expect(ownersText(request)).toContain('They have quiet hours: everyone else may answer from')
+    expect(ownersText(asked('matched', { files }, 1))).toContain('did not answer in time')
+  })
   it('says why everyone is asked', () => {
     expect(ownersText(asked('unknown', { files }))).toMatch(/^No owner of a\.go.*\(@ada\) is a member/)
-    expect(ownersText(asked('matched', { files }, 1))).toContain('did not answer in time')
     expect(ownersText(asked('too_few', { files }))).toContain('everyone is asked')
     expect(ownersText(asked('unstated', { problem: 'it is too large' }))).toContain('it is too large')
   })
