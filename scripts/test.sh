@@ -44,7 +44,7 @@ browser_lane() {
   part browser make --no-print-directory e2e
   part check-page scripts/check.sh page
   part recipes make --no-print-directory recipes
-  [ -z "${HOOKBACK_REFERENCE:-}" ] || part reference make --no-print-directory e2e-reference
+  [ -z "${HOOKBACK_REFERENCE:-}${HOOKBACK_SEEDS:-}" ] || part reference make --no-print-directory e2e-reference
 }
 
 go_lane() {

@@ -7,7 +7,7 @@ const cachePath = (name: string) =>
 
 // The tests, and the programs that they start, get nothing that a person has set for Hookback.
 for (const name of Object.keys(process.env))
-  if (/^HOOKBACK_(?!HUB$|REFERENCE)/.test(name)) Reflect.deleteProperty(process.env, name)
+  if (/^HOOKBACK_(?!HUB$|REFERENCE|SEEDS$)/.test(name)) Reflect.deleteProperty(process.env, name)
 
 /** The path of the hub's binary: HOOKBACK_HUB, or a build of the working tree. */
 export const hubBinary = process.env.HOOKBACK_HUB ?? cachePath('hub')

@@ -4,6 +4,8 @@ import { expect, type Locator, type Page } from '@playwright/test'
 import { hookInputs } from './hookInputs.ts'
 import { test, type ReferenceSetup } from './checkout.ts'
 
+test.skip(!process.env.HOOKBACK_REFERENCE, 'HOOKBACK_REFERENCE names no checkout')
+
 interface StoredEvent {
   id: number
   hook_event_type: string
