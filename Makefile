@@ -106,9 +106,10 @@ e2e-agents: ## test with real coding agents from npm and a mock model on loopbac
 	status=0; go test -count=1 -timeout 40m -v ./agentclient/e2e || status=$$?; go run ./schema/gen; exit $$status
 
 .PHONY: e2e-reference
-e2e-reference: $(installed) agentclient/recipes/node_modules/.package-lock.json build ## test the version 1 dashboard and scripts of the checkout HOOKBACK_REFERENCE, after npm install in apps/client, and the listings of the folder HOOKBACK_SEEDS; needs python3 with websockets, requests and dotenv; kotlinc is optional
-	[ -z "$${HOOKBACK_SEEDS:-}" ] || go test -count=1 -timeout 5m -run '^TestListing_' ./agentclient/recipes
-	CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e-reference
+e2e-reference: $(installed) agentclient/recipes/node_modules/.package-lock.json build ## test the version 1 dashboard and scripts of the checkout HOOKBACK_REFERENCE, after npm install in apps/client, and the listings of the folder HOOKBACK_SEEDS; kotlinc is optional (Debian: kotlin)
+	HOOKBACK_REFERENCE_PYTHON=$$(scripts/python.sh); export HOOKBACK_REFERENCE_PYTHON; \
+	  [ -z "$${HOOKBACK_SEEDS:-}" ] || go test -count=1 -timeout 5m -v -run '^TestListing_' ./agentclient/recipes; \
+	  CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e-reference
 
 .PHONY: e2e-collector
 e2e-collector: ## test traces with a real OpenTelemetry Collector, killed and restarted; downloads about 300 modules

@@ -47,6 +47,7 @@ else
   unavailable 'Node 20.19 or newer' '30 MB' 'https://nodejs.org/en/download'
 fi
 command -v python3 >/dev/null || missing_package 'Python 3' python3 '10 MB'
+[ -z "${HOOKBACK_REFERENCE:-}${HOOKBACK_SEEDS:-}" ] || find_python >/dev/null || missing_package "Python's websockets" "$python_packages" '2 MB'
 find_chromium >/dev/null || missing_package Chromium chromium "$chromium_size"
 ! lacks_shell || missing "Chromium's headless shell" "$shell_size" "$(install_command chromium-headless-shell)"
 find_postgres >/dev/null || missing_package PostgreSQL postgresql "$postgres_size"

@@ -1,10 +1,11 @@
 # Finds the programs that the tests need from the system, and installs their packages. Sourced by
-# chromium.sh, postgres.sh, check.sh and needs.sh.
+# chromium.sh, postgres.sh, python.sh, check.sh and needs.sh.
 
 # Downloads of Debian's packages: on a desktop, and on a system with nothing else.
 chromium_size='80 to 200 MB'
 shell_size='60 MB'
 postgres_size='20 to 60 MB'
+python_packages='python3-websockets python3-requests python3-dotenv'
 
 # find_chromium prints the path of Chromium or Chrome.
 find_chromium() {
@@ -32,6 +33,15 @@ find_postgres() {
   [ -n "$initdb" ] && dirname "$(readlink -f "$initdb")"
 }
 
+# find_python prints the path of a Python that runs version 1's scripts.
+find_python() {
+  local name
+  for name in "${HOOKBACK_REFERENCE_PYTHON:-python3}" /usr/bin/python3; do
+    "$name" -c 'import websockets.server, requests, dotenv' 2>/dev/null && command -v "$name" && return
+  done
+  return 1
+}
+
 # has_source reports whether the machine has the source of a Go program.
 has_source() { # path@version
   [ -e "$(go env GOMODCACHE)/cache/download/${1%/cmd/*}/@v/${1#*@}.zip" ]
@@ -42,11 +52,11 @@ can_install() {
   command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null; }
 }
 
-# install_command prints the command that installs Debian's package of this name.
-install_command() { # package
+# install_command prints the command that installs Debian's packages of these names.
+install_command() { # package…
   local as_root=''
   [ "$(id -u)" -eq 0 ] || as_root='sudo '
-  echo "${as_root}apt-get install --no-install-recommends $1"
+  echo "${as_root}apt-get install --no-install-recommends $*"
 }
 
 # require_installation announces the installation of a package, or states the command and ends the
@@ -64,15 +74,15 @@ TEXT
   exit 1
 }
 
-# install_package installs a package. Its output goes to standard error.
-install_package() { # package
+# install_package installs packages. Its output goes to standard error.
+install_package() { # package…
   local as_root=''
   [ "$(id -u)" -eq 0 ] || as_root='sudo -n'
   {
     $as_root apt-get update -q &&
-      $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$1"
+      $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
   } >&2 </dev/null || {
-    echo "The installation failed. Repeat it by hand: $(install_command "$1")" >&2
+    echo "The installation failed. Repeat it by hand: $(install_command "$@")" >&2
     exit 1
   }
 }

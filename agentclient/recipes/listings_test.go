@@ -126,10 +126,11 @@ func TestListing_ApprovalStore(t *testing.T) {
 	}
 }
 
-// Seed 000: the orchestrator. Adapted: its queue is POST /ask, and the agent is a stub with one call.
+// Seed 000: the orchestrator and its queue in memory. Adapted: the agent is a stub with one call, the two ids
+// of an approval are one (the listing makes two), and in place of its modal the hub asks the person.
 func TestListing_Orchestrator(t *testing.T) {
 	t.Parallel()
-	code := listing(t, "000", "streamAgentWithApproval")
+	code := listing(t, "000", "class ApprovalQueue {") + listing(t, "000", "streamAgentWithApproval(")
 	hub := hubtest.Start(t)
 	answered := make(chan error, 1)
 	go func() {
@@ -139,17 +140,15 @@ func TestListing_Orchestrator(t *testing.T) {
 		const nanoid = () => 'a1', TOOL_METADATA = { cms_publishPost: { requiresApproval: true } }
 		const createAgent = () => ({
 			async *stream() { yield { type: 'tool-call', toolName: 'cms_publishPost', input: { slug: 'launch' } } },
-		})
-		const approvalQueue = {
-			async requestApproval({ toolName, input, message }) {
-				const body = JSON.stringify({ question: message, toolCall: { name: toolName, arguments: input } })
-				const response = await fetch(process.env.HUB + '/ask', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
-				const { permission, reason } = await response.json()
-				return { approved: permission, reason }
-			},
-		}`, code, `
+		})`+askHub, code, `
 		for (let run = 0; run < 2; run++)
-			for await (const event of streamAgentWithApproval([], {})) console.log(JSON.stringify(event))`)
+			for await (const event of streamAgentWithApproval([], {})) {
+				if (event.type === 'approval-required')
+					askHub(event.message, event.toolName, event.input)
+						.then(({ permission, reason }) => approvalQueue.respondToApproval(event.approvalId, permission, reason))
+				console.log(JSON.stringify(event))
+			}
+		process.exit() // before the queue's timers`)
 	require.NoError(t, <-answered)
 	required := `{"type":"approval-required","approvalId":"a1","toolName":"cms_publishPost","input":{"slug":"launch"},` +
 		`"message":"Publish post \"launch\" to make it publicly visible?"}`
@@ -157,6 +156,43 @@ func TestListing_Orchestrator(t *testing.T) {
 		required, `{"type":"tool-result","toolName":"cms_publishPost","result":{"success":false,"cancelled":true,"reason":"not today"}}`,
 		required, `{"type":"tool-call","toolName":"cms_publishPost","input":{"slug":"launch"}}`,
 	}, strings.Split(out, "\n"))
+}
+
+// askHub is a function in JavaScript that asks about a call.
+const askHub = `
+	const askHub = async (question, name, args) => {
+		const body = JSON.stringify({ question, toolCall: { name, arguments: args } })
+		const response = await fetch(process.env.HUB + '/ask', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+		return response.json()
+	}
+`
+
+// Seed 000: the tool with a confirmation flag, with the real libraries ai and zod. Adapted: the pages are an
+// object, and the program, not a model, makes the second call, once the person has agreed in the hub.
+func TestListing_ConfirmationFlag(t *testing.T) {
+	t.Parallel()
+	code := listing(t, "000", "export const cms_deletePage")
+	packages, err := filepath.Abs("node_modules")
+	require.NoError(t, err)
+	hub := hubtest.Start(t)
+	answered := make(chan error, 1)
+	go func() {
+		answered <- hub.Answer(t.Context(), schema.Response{Permission: new(false)}, schema.Response{Permission: new(true)})
+	}()
+	out := runTypeScript(t, hub, `
+		import { tool } from '`+packages+`/ai/dist/index.mjs'
+		import { z } from '`+packages+`/zod/index.js'`+askHub, code, `
+		const pages = { 'page-123': { title: 'About Us', sections: [1, 2, 3] } }
+		const pageService = { getPage: async (id) => pages[id], deletePage: async (id) => delete pages[id] }
+		const call = (input) => cms_deletePage.execute(cms_deletePage.inputSchema.parse(input), { experimental_context: { services: { pageService } } })
+		for (let run = 0; run < 2; run++) {
+			const first = await call({ pageId: 'page-123' })
+			const { permission } = await askHub(first.message, 'cms_deletePage', { pageId: first.pageId })
+			const second = permission ? await call({ pageId: first.pageId, confirmed: true }) : 'not called'
+			console.log(first.requiresConfirmation, first.sectionCount, JSON.stringify(second), Object.keys(pages).length)
+		}`)
+	require.NoError(t, <-answered)
+	require.Equal(t, "true 3 \"not called\" 1\n"+`true 3 {"success":true,"message":"Page deleted successfully."} 0`, out)
 }
 
 // Seed 001: the data that the chat sends with a decision. Adapted: POST /api/agent/approve takes it
@@ -250,37 +286,109 @@ func TestListing_Configuration(t *testing.T) {
 	}, file.Arc.Reactor.Approval)
 }
 
-// Seed 003: the agent in Python. Adapted: the methods are put into the class, the hub has another port,
-// the listener and the request use the same port (the listings use two), and both run at once (the
-// listing waits for the listener to end).
-func TestListing_PythonAgent(t *testing.T) {
+// Seed 002: the policies in Kotlin. Adapted: the annotations of Spring and the class of the users are empty,
+// the policy that the seed names without its text is added, and a call that a policy holds asks the hub.
+func TestListing_KotlinPolicies(t *testing.T) {
 	t.Parallel()
-	port := listing(t, "003", "def find_free_port")
-	program := "import time\nimport requests\n" + port + listing(t, "003", "class HITLManager") +
-		listing(t, "003", "async def request_approval") + listing(t, "003", "def extract_answer") + `
-HITLManager.request_approval, HITLManager.extract_answer = request_approval, extract_answer
-port = find_free_port()
-find_free_port = lambda: port
-
-async def main():
-    manager = HITLManager()
-    listener = asyncio.create_task(manager.start_server(port))
-    await asyncio.sleep(0)
-    for kind in ("permission", "question"):
-        data = await manager.request_approval("env_file_access", "May I?", "session-123", kind)
-        print(manager.extract_answer(data, kind), data["hookEvent"]["payload"]["permission_type"])
-    listener.cancel()
-
-asyncio.run(main())
-`
+	var code strings.Builder
+	for _, mark := range []string{"interface ToolApprovalPolicy", "fun approvalPolicy()", "class AmountPolicy", "class RoleBasedPolicy", "class CompositePolicy"} {
+		code.WriteString(listing(t, "002", mark))
+	}
+	if _, err := exec.LookPath("kotlinc"); err != nil {
+		t.Skip("no kotlinc: Debian has it in the package kotlin")
+	}
+	program := `
+		annotation class Component
+		annotation class Bean
+		class UserStore
+		class AlwaysApprovePolicy : ToolApprovalPolicy {
+			override fun requiresApproval(toolName: String, arguments: Map<String, Any?>) = false
+		}
+		` + code.String() + `
+		fun ask(tool: String, amount: Int): String {
+			val hub = java.net.URL(System.getenv("HUB") + "/ask").openConnection() as java.net.HttpURLConnection
+			hub.doOutput = true
+			hub.setRequestProperty("Content-Type", "application/json")
+			val body = """{"question":"Run it?","toolCall":{"name":"$tool","arguments":{"amount":$amount}}}"""
+			hub.outputStream.use { it.write(body.toByteArray()) }
+			return Regex("\"outcome\":\"([a-z]+)\"").find(hub.inputStream.reader().readText())!!.groupValues[1]
+		}
+		fun main() {
+			val policy = CompositePolicy(listOf(approvalPolicy(), AmountPolicy(), RoleBasedPolicy(UserStore())))
+			for ((tool, amount) in listOf("pay" to 10_001, "delete_order" to 1, "pay" to 10_000))
+				println(if (policy.requiresApproval(tool, mapOf("amount" to amount))) ask(tool, amount) else "runs")
+		}`
 	hub := hubtest.Start(t)
 	answered := make(chan error, 1)
 	go func() {
-		answered <- hub.Answer(t.Context(), schema.Response{Permission: new(true)}, schema.Response{Response: new("Use snake_case")})
+		answered <- hub.Answer(t.Context(), schema.Response{Permission: new(true)}, schema.Response{Permission: new(false)})
 	}()
-	out := runListing(t, hub, "agent.py", strings.ReplaceAll(program, "http://localhost:4000", hub.URL()), "python3")
+	out := runListing(t, hub, "listing.kt", program, "sh", "-c", `kotlinc "$0" -d listing.jar && kotlin -classpath listing.jar ListingKt`)
 	require.NoError(t, <-answered)
-	require.Equal(t, "True env_file_access\nUse snake_case env_file_access", out)
+	require.Equal(t, "approve\ndeny\nruns", out)
+
+	same := policy.Any(policy.Never(), policy.Above("amount", 10_000), policy.Tools("delete_order", "process_refund", "modify_account"))
+	for call, want := range map[[2]string]policy.Effect{
+		{"pay", "10001"}: policy.Ask, {"delete_order", "1"}: policy.Ask, {"pay", "10000"}: "",
+	} {
+		require.Equal(t, want, same.Evaluate(policy.Call{Name: call[0], Arguments: json.RawMessage(`{"amount":` + call[1] + `}`)}).Effect)
+	}
+}
+
+// python returns a Python with the packages that the listings import.
+func python(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("HOOKBACK_REFERENCE_PYTHON"), "python3", "/usr/bin/python3"} {
+		if name != "" && exec.CommandContext(t.Context(), name, "-c", "import websockets.server, requests").Run() == nil {
+			return name
+		}
+	}
+	t.Skip("no Python with websockets and requests: run scripts/python.sh")
+	return ""
+}
+
+// Seed 003: the agent in Python and its use. Adapted: the methods are put into the class, the use into a
+// function, the hub has another port, the listener and the request use the same port (the listings use two),
+// and both run at once (the listing waits for the listener to end).
+func TestListing_PythonAgent(t *testing.T) {
+	t.Parallel()
+	program := "import time\nimport requests\nresponse_data = {}\n" + listing(t, "003", "def find_free_port") + listing(t, "003", "# Define permission type constants") +
+		listing(t, "003", "class HITLManager") + listing(t, "003", "async def request_approval") + listing(t, "003", "def extract_answer") + `
+HITLManager.request_approval, HITLManager.extract_answer = request_approval, extract_answer
+free_port, listen = find_free_port, HITLManager.start_server
+find_free_port = lambda: used_port
+
+async def start_server(self, port):
+    global used_port, listener
+    used_port = free_port()
+    listener = asyncio.create_task(listen(self, used_port))
+
+HITLManager.start_server = start_server
+modify_env_file = lambda: print("changed")
+
+async def use():
+` + regexp.MustCompile(`(?m)^`).ReplaceAllString(listing(t, "003", "hitl_manager = HITLManager()"), "    ") + `
+async def main():
+    print(await use())
+    print(await use())
+    manager = HITLManager()
+    await manager.start_server(0)
+    for kind in ("question", "choice"):
+        data = await manager.request_approval("naming", "Which style?", "session-123", kind)
+        print(manager.extract_answer(data, kind), data["hookEvent"]["payload"]["permission_type"])
+
+asyncio.run(main())
+`
+	interpreter := python(t)
+	hub := hubtest.Start(t)
+	answered := make(chan error, 1)
+	go func() {
+		answered <- hub.Answer(t.Context(), schema.Response{Permission: new(true)}, schema.Response{Permission: new(false)},
+			schema.Response{Response: new("Use snake_case")}, schema.Response{Response: new("Jest")})
+	}()
+	out := runListing(t, hub, "agent.py", strings.ReplaceAll(program, "http://localhost:4000", hub.URL()), interpreter)
+	require.NoError(t, <-answered)
+	require.Equal(t, "changed\nNone\n{'error': 'Permission denied'}\nUse snake_case naming\nJest naming", out)
 }
 
 // Seed 003: the body of an event, as it is.
