@@ -55,6 +55,17 @@ describe('LinkVotePage', () => {
     expect((await screen.findByTestId('commit')).textContent).toBe(`commit ${commit}`)
   })
 
+  it('shows what the call does', async () => {
+    const toolCall = {
+      name: 'Bash',
+      arguments: { command: 'rm a' },
+      consequence: { sentences: ['Removes 1 file.'] },
+    }
+    on('/hitl/12/link', { person: 'ali', expiresAt: 1, event: aRequest(12, { toolCall }, two) })
+    visit()
+    expect((await screen.findByTestId('consequence')).textContent).toContain('Removes 1 file.')
+  })
+
   it('votes once as the recipient, and shows the result', async () => {
     visit()
     expect(location.href).toMatch(/\/hitl\/12\/vote$/)
