@@ -20,6 +20,18 @@ type QuestionContext struct {
 	Earlier EarlierOutcomes `json:"earlier"`
 	// Result is the result of the call in the event that shows its end; absent before that.
 	Result *CallResult `json:"result,omitempty"`
+	// Collisions are changes by other agents of the files that the call changes, from 10 minutes before the question
+	// on: the newest per session and file, at most 5, among the last 500 results of tools.
+	Collisions []Collision `json:"collisions,omitempty"`
+}
+
+// Collision is a change of a file by another agent.
+type Collision struct {
+	SourceApp string         `json:"source_app"`
+	SessionID string         `json:"session_id"`
+	EventID   schema.EventID `json:"eventId"`
+	Path      string         `json:"path"`
+	At        schema.Millis  `json:"at"`
 }
 
 // Limits of a CallResult.

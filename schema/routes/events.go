@@ -102,7 +102,7 @@ var events = []Route{
 	},
 	{
 		Method: "GET", Path: schema.PathContext, Access: schema.AccessRead, Summary: "Read a question's context",
-		Description: "Returns the session's last events before a question, at most 8, and the outcomes of earlier questions about the same call.",
+		Description: "Returns the session's last events before a question, at most 8, the outcomes of earlier questions about the same call, and changes of its files by other agents.",
 		Response:    history.QuestionContext{}, Returns: "the context", Errors: []error{schema.ErrNoQuestion},
 	},
 	{

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -20,7 +21,7 @@ const (
 )
 
 // Context returns the history.QuestionContext of a question as JSON: the last events of
-// its session before it, and how earlier requests for the same call ended.
+// its session before it, how earlier requests for the same call ended, and who else changes its files.
 func (s *Service) Context(ctx context.Context, id schema.EventID) ([]byte, error) {
 	q, err := s.Store.Question(ctx, id)
 	if err != nil {
@@ -43,7 +44,16 @@ func (s *Service) Context(ctx context.Context, id schema.EventID) ([]byte, error
 		}
 	}
 	result, err := s.resultOf(ctx, q)
-	return appendContext(before, earlier, last, result), err
+	if err != nil {
+		return nil, err
+	}
+	b := appendContext(before, earlier, last, result)
+	collisions, err := s.collisionsOf(ctx, q)
+	if err != nil || len(collisions) == 0 {
+		return b, err
+	}
+	list, err := json.Marshal(collisions)
+	return append(append(append(b[:len(b)-1], `,"collisions":`...), list...), '}'), err
 }
 
 func appendContext(before []*store.Event, earlier []store.EarlierOutcome, last *store.Event, result []byte) []byte {

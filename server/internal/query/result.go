@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/question"
@@ -41,15 +39,10 @@ func (s *Service) resultOf(ctx context.Context, q *store.Question) ([]byte, erro
 	}
 	result := digest.ResultOf(end.Payload)
 	ran := question.CallOf(end, nil)
-	for _, change := range intent.Files(ran.Name, ran.Arguments) {
-		result.Files = append(result.Files, change.Path)
-	}
 	cwd := cmp.Or(question.CallOf(&q.Event, &asked).Cwd, ran.Cwd)
+	result.Files = append(result.Files, changedPaths(ran, cwd)...)
 	for i, name := range result.Files {
-		if !path.IsAbs(name) && cwd != "" {
-			name = path.Join(cwd, name)
-		}
-		result.Files[i] = digest.OneLine(path.Clean(name), 1000)
+		result.Files[i] = digest.OneLine(absolute(name, cwd), maxPath)
 	}
 	slices.Sort(result.Files)
 	result.Files = slices.Compact(result.Files)
@@ -61,6 +54,9 @@ func (s *Service) resultOf(ctx context.Context, q *store.Question) ([]byte, erro
 		Differs: differences(asked.ToolCall, &result),
 	})
 }
+
+// maxPath is how many characters of a path are shown.
+const maxPath = 1000
 
 // removedLine is a line by which a program reports a file that it deleted: rm -v, git clean, git rm.
 var removedLine = regexp.MustCompile(`^(?:removed (?:directory )?['‘"]|Removing \S|rm ')`)
@@ -86,17 +82,19 @@ func differences(asked *schema.ToolCall, r *digest.CallResult) (list []string) {
 	if c.Files == nil && len(c.Changes) == 0 || len(c.Changes) >= schema.MaxChanged { // it may leave some out
 		return list
 	}
-	isAnnounced := func(file string) bool {
-		return slices.ContainsFunc(c.Changes, func(root string) bool {
-			return file == root || strings.HasPrefix(file, strings.TrimSuffix(root, "/")+"/")
-		})
-	}
 	for _, file := range r.Files {
-		if !isAnnounced(file) && len(list) < maxDifferences {
+		if !isBelow(file, c.Changes) && len(list) < maxDifferences {
 			list = append(list, fmt.Sprintf("It changed %s, which was not announced.", file))
 		}
 	}
 	return list
+}
+
+// isBelow reports whether a file is one of these files and directories, or in one of them.
+func isBelow(file string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
+		return file == root || strings.HasPrefix(file, strings.TrimSuffix(root, "/")+"/")
+	})
 }
 
 // maxDifferences limits the sentences.

@@ -2,6 +2,7 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/svelte'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { shortcuts } from '../../lib/stream/liveState.svelte'
 import { toRequest, type Request } from '../../lib/stream/requests'
+import { sessionPath } from '../../lib/page/router.svelte'
 import { settings } from '../../lib/page/settings.svelte'
 import type { CallView } from '../../lib/api/schema'
 import { aRequest, anEvent, commandView } from '../../testing/factories'
@@ -506,6 +507,21 @@ describe('Recent activity', () => {
     expect(section.textContent).toContain('denied twice (3 min ago): use the copy')
     expect(section.textContent).toContain('go test ./...')
     expect(section.querySelector('a[href="/inbox/900"]')).not.toBeNull()
+  })
+
+  it('names another agent that changed the same file', async () => {
+    const collision = {
+      source_app: 'web',
+      session_id: 's/2',
+      eventId: 7,
+      path: '/srv/a.go',
+      at: Date.now() - 180_000,
+    }
+    led = { before: [], earlier: { approved: 0, denied: 0, other: 0 }, collisions: [collision] }
+    show({})
+    const line = await screen.findByTestId('collision')
+    expect(line.textContent.replace(/\s+/g, ' ').trim()).toBe('web also changed /srv/a.go 3 min ago')
+    expect(line.querySelector('a')?.getAttribute('href')).toBe(sessionPath('web', 's/2'))
   })
 
   it('is collapsed', async () => {

@@ -292,6 +292,8 @@ export const lazyInboxText = {
   activity: {
     titleOf: (n: number) => `Recent activity (${n})`,
     show: 'Show it',
+    /** "shop-api also changed /srv/app/a.go 3 min ago" */
+    changed: 'also changed',
     denied: (n: number, single: boolean) => `denied${countOf(n, single)}`,
     approved: (n: number, single: boolean) => `approved${countOf(n, single)}`,
     unanswered: (n: number, single: boolean) => `no answer${countOf(n, single)}`,

@@ -560,6 +560,15 @@ export interface ClaimList {
 /** Class is the hub's classification of a tool call. */
 export type Class = 'harmless' | 'risky' | 'unknown'
 
+/** Collision is a change of a file by another agent. */
+export interface Collision {
+  source_app: string
+  session_id: string
+  eventId: EventID
+  path: string
+  at: Millis
+}
+
 /**
  * Condition is a test of one argument of a tool call. A command (the argument of a shell tool) can only
  * match if it is a single simple command.
@@ -2126,6 +2135,11 @@ export interface QuestionContext {
   earlier: EarlierOutcomes
   /** Result is the result of the call in the event that shows its end; absent before that. */
   result?: CallResult
+  /**
+   * Collisions are changes by other agents of the files that the call changes, from 10 minutes before the
+   * question on: the newest per session and file, at most 5, among the last 500 results of tools.
+   */
+  collisions?: Collision[]
 }
 
 /** RPC is a JSON-RPC 2.0 message: a request with Method, or a response with Result or Error. */

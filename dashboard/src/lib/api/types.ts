@@ -67,6 +67,7 @@ export interface QuestionContext {
   before: Event[]
   earlier: Omit<wire.EarlierOutcomes, 'last'> & { last?: Event }
   result?: wire.CallResult
+  collisions?: wire.Collision[]
 }
 
 /** A part of a history search: the matches up to `searchedTo`. */
