@@ -510,13 +510,8 @@ describe('Recent activity', () => {
   })
 
   it('names another agent that changed the same file', async () => {
-    const collision = {
-      source_app: 'web',
-      session_id: 's/2',
-      eventId: 7,
-      path: '/srv/a.go',
-      at: Date.now() - 180_000,
-    }
+    const at = Date.now() - 180_000
+    const collision = { source_app: 'web', session_id: 's/2', eventId: 7, path: '/srv/a.go', at }
     led = { before: [], earlier: { approved: 0, denied: 0, other: 0 }, collisions: [collision] }
     show({})
     const line = await screen.findByTestId('collision')
