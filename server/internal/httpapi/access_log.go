@@ -76,7 +76,10 @@ func (s *Server) writeError(c *fiber.Ctx, err error) error {
 		return nil
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		err = schema.ErrStopping
+		err = schema.ErrBusy
+		if s.stopping.Err() != nil {
+			err = schema.ErrStopping
+		}
 	}
 	p := schema.ProblemOf(err)
 	if p.Status == http.StatusInternalServerError {

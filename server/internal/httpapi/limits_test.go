@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/store"
 )
 
 // TestBodyLimiter_TooLargeResponseIsReadable checks that the client can read the error
@@ -331,4 +334,37 @@ func TestServer_InternalErrorsHideDetails(t *testing.T) {
 	var h schema.Health
 	require.NoError(t, json.Unmarshal(body, &h))
 	require.Equal(t, "degraded", h.Status)
+}
+
+// slowStore commits no change until the caller stops waiting, once isSlow is set.
+type slowStore struct {
+	store.Store
+	isSlow *atomic.Bool
+}
+
+func (s slowStore) Apply(ctx context.Context, c store.Change) error {
+	if !s.isSlow.Load() {
+		return s.Store.Apply(ctx, c)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Only a hub that stops says that it stops: one whose commit takes too long is busy.
+func TestServer_SlowCommitIsBusy(t *testing.T) {
+	t.Parallel()
+	var isSlow atomic.Bool
+	r := setup(t, func(c *Config) {
+		c.Hub.Store = slowStore{c.Hub.Store.(store.Store), &isSlow} //nolint:forcetypeassert // of setup
+	})
+	id := r.postQuestion("web", `{"question":"May I?","type":"permission"}`)
+	r.respond(id)
+	isSlow.Store(true)
+	resp, body := r.do("GET", schema.At(schema.PathResponse, id), "")
+	require.Equal(t, 503, resp.StatusCode)
+	require.Equal(t, "busy", r.problem(resp, body).Code)
+	require.NotEmpty(t, resp.Header.Get("Retry-After"))
+	isSlow.Store(false)
+	resp, _ = r.do("GET", schema.At(schema.PathResponse, id), "")
+	require.Equal(t, 200, resp.StatusCode)
 }
