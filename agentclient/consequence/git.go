@@ -16,6 +16,9 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/gitread"
 )
 
+// gitValued are options of the handled subcommands whose value is the next word.
+const gitValued = " -s --source -o --push-option --repo --receive-pack --exec -e --exclude --pathspec-from-file --conflict "
+
 // gitCall is a git command in a repository.
 type gitCall struct {
 	*reader
@@ -23,6 +26,7 @@ type gitCall struct {
 	dir   string   // where it runs, absolute
 	words []string // the subcommand with its words
 	args  []string // its operands
+	shell []string // of them, the patterns that a shell expands
 }
 
 // git adds the consequences of a git command.
@@ -45,7 +49,12 @@ func (r *reader) git(cmd *call.Command, list []string) {
 	if len(rest) == 0 {
 		return
 	}
-	g := gitCall{reader: r, dir: resolved(filepath.FromSlash(dir)), words: rest, args: operands(rest[1:])}
+	g := gitCall{reader: r, dir: resolved(filepath.FromSlash(dir)), words: rest, args: operands(rest[1:], gitValued)}
+	for i := range cmd.Words {
+		if cmd.Words[i].Pattern {
+			g.shell = append(g.shell, cmd.Words[i].Text)
+		}
+	}
 	run := g.handler()
 	switch {
 	case run == nil:
@@ -85,7 +94,7 @@ func (g *gitCall) handler() func() error {
 	case sub == "switch" && g.has("f", "force", "discard-changes"):
 		return func() error { return g.uncommitted([]string{""}, true) }
 	case sub == "restore" && (g.has("W", "worktree") || !g.has("S", "staged")):
-		return func() error { return g.uncommitted(g.pathspecs(g.args), g.has("s", "source")) }
+		return func() error { return g.uncommitted(g.tracked(g.args), g.has("s", "source")) }
 	case sub == "stash" && len(g.args) > 0 && (g.args[0] == "drop" || g.args[0] == "clear"):
 		return g.dropStash
 	case sub == "push":
@@ -99,26 +108,88 @@ func (g *gitCall) handler() func() error {
 	}
 }
 
-// pathspecs returns operands as paths from the root of the repository; "" is all of it.
+// pathspecs returns operands as paths from the root of the repository; "" is all of it. Patterns are left out.
 func (g *gitCall) pathspecs(operands []string) (paths []string) {
 	for _, p := range operands {
 		if strings.HasPrefix(p, ":") || strings.ContainsAny(p, "*?[") {
 			g.incomplete("The pattern " + quoteName(p) + " of git is not evaluated.")
-			continue
-		}
-		if !filepath.IsAbs(p) {
-			p = filepath.Join(g.dir, p)
-		}
-		rel, err := filepath.Rel(g.repo.git.Root, p)
-		if err == nil && (rel == "." || filepath.IsLocal(rel)) {
-			paths = append(paths, strings.TrimPrefix(filepath.ToSlash(rel), "."))
+		} else if rel, ok := g.relative(p); ok {
+			paths = append(paths, rel)
 		}
 	}
 	return paths
 }
 
+// relative returns a path from the root of the repository.
+func (g *gitCall) relative(p string) (rel string, ok bool) {
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(g.dir, p)
+	}
+	rel, err := filepath.Rel(g.repo.git.Root, p)
+	return strings.TrimPrefix(filepath.ToSlash(rel), "."), err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// tracked returns operands as paths of files and folders in the index. A pattern stands for the files that it matches: ":/" starts
+// at the root of the repository, and ":!" and ":^" leave files out.
+func (g *gitCall) tracked(operands []string) (paths []string) {
+	var without []string
+	hasOnlyWithout := len(operands) > 0
+	for _, p := range operands {
+		if slices.Contains(g.shell, p) {
+			if found := g.expand(path.Join(filepath.ToSlash(g.dir), p)); len(found) > 1 || !strings.ContainsAny(found[0], "*?[") {
+				paths, hasOnlyWithout = append(paths, g.pathspecs(found)...), false
+				continue
+			}
+		}
+		isLeftOut := strings.HasPrefix(p, ":!") || strings.HasPrefix(p, ":^")
+		if isLeftOut {
+			p = p[2:]
+		} else if strings.HasPrefix(p, ":/") && !strings.HasPrefix(p, "://") {
+			p = filepath.Join(g.repo.git.Root, p[2:])
+		}
+		rel, ok := g.relative(p)
+		hasOnlyWithout = hasOnlyWithout && isLeftOut
+		switch {
+		case strings.HasPrefix(p, ":"):
+			g.incomplete("The pattern " + quoteName(p) + " of git is not evaluated.")
+		case ok && isLeftOut:
+			without = append(without, rel)
+		case ok && strings.ContainsAny(rel, "*?["):
+			for _, e := range g.repo.index.Entries {
+				if matchPath(rel, e.Path) {
+					paths = append(paths, e.Path)
+				}
+			}
+		case ok:
+			paths = append(paths, rel)
+		}
+	}
+	if len(without) == 0 {
+		return paths
+	}
+	if hasOnlyWithout {
+		paths = []string{""}
+	}
+	return g.leaveOut(paths, without)
+}
+
+// leaveOut returns the files of paths that no pattern of without matches.
+func (g *gitCall) leaveOut(paths, without []string) (kept []string) {
+	for _, rel := range paths {
+		for _, e := range g.repo.index.Below(rel) {
+			isOut := slices.ContainsFunc(without, func(p string) bool {
+				return p == "" || strings.HasPrefix(e.Path+"/", p+"/") || matchPath(p, e.Path)
+			})
+			if !isOut {
+				kept = append(kept, e.Path)
+			}
+		}
+	}
+	return kept
+}
+
 func (g *gitCall) remove() error {
-	for _, rel := range g.pathspecs(g.args) {
+	for _, rel := range g.tracked(g.args) {
 		for _, e := range g.repo.index.Below(rel) {
 			g.target(&g.removed, filepath.ToSlash(filepath.Join(g.repo.git.Root, e.Path)), false)
 		}
@@ -143,7 +214,7 @@ func (g *gitCall) checkout() error {
 	if len(paths) == 0 {
 		return nil
 	}
-	return g.uncommitted(g.pathspecs(paths), source)
+	return g.uncommitted(g.tracked(paths), source)
 }
 
 // commit returns the commit of a name: a ref, HEAD with ~ or ^, or a full hash; "": it is unknown.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,26 @@ func TestOf_StopsAtItsLimits(t *testing.T) {
 	got = consequence.Of(consequence.Input{Call: read, MaxTime: time.Nanosecond})
 	require.True(t, got.Partial)
 	require.NotEmpty(t, got.Sentences)
+}
+
+// A tree of more files than the limit gets a lower bound that says so.
+func TestOf_LimitsHugeTree(t *testing.T) {
+	t.Parallel()
+	dir := prepare(t, "repo")
+	for i := range consequence.MaxEntries + 1000 {
+		if i%1000 == 0 {
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, "a", strconv.Itoa(i/1000)), 0o700))
+		}
+		f, err := os.Create(filepath.Join(dir, "a", strconv.Itoa(i/1000), strconv.Itoa(i)))
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	for _, command := range []string{"rm -rf a", "git clean -fd", "chmod -R 700 a", "find a -delete"} {
+		got := of(dir, command)
+		require.True(t, got.Partial, command)
+		require.LessOrEqual(t, *got.Files, int64(consequence.MaxEntries), command)
+		require.Contains(t, got.Sentences, "Stopped after 50000 directory entries.", command)
+	}
 }
 
 // BenchmarkOf measures a tree of 20,000 files, all of them in git.

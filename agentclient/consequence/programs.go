@@ -36,8 +36,8 @@ func packageVerb(manager, subcommand string) string {
 const valued = " -r --requirement -c --constraint -i --index-url --extra-index-url -t --target --prefix --registry -C --cwd --dir " +
 	"-n --namespace --context --cluster --kubeconfig -f --filename -l --selector -o --output -p --profile "
 
-// operands returns the words that are no options and no values of options.
-func operands(list []string) (names []string) {
+// operands returns the words that are no options and no values of options: the valued ones take the next word.
+func operands(list []string, valued string) (names []string) {
 	for i := 0; i < len(list); i++ {
 		switch w := list[i]; {
 		case w == "--":
@@ -70,7 +70,7 @@ func quoteName(name string) string { return strconv.Quote(short(name)) }
 
 // named adds the names in the arguments of a program. ok is false if it is no such program, or only reads.
 func (r *reader) named(name string, list []string) (ok bool) {
-	args := operands(list[1:])
+	args := operands(list[1:], valued)
 	verb := ""
 	if len(args) > 0 {
 		verb = args[0]
