@@ -1,10 +1,12 @@
 package consequence
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/programs"
@@ -229,6 +231,7 @@ func (r *reader) write(p string, change *intent.FileChange) {
 		return
 	}
 	r.replace(p)
+	r.changedSince(p)
 	content, _ := r.argument("content", "contents", "file_text", "new_source", "CodeContent")
 	added, removed, isExact := intent.LineChanges(before, content)
 	r.lines(p, added, removed, isExact)
@@ -242,6 +245,20 @@ func (r *reader) edit(p string, change *intent.FileChange) {
 	old, isReplacement := r.argument("old_string", "old_str", "oldText")
 	if before, exists := r.read(p); isReplacement && old != "" && exists && !strings.Contains(before, old) {
 		r.note(r.quote(p) + " changed since the agent read it: the text that it replaces is not there.")
+		return
+	}
+	r.changedSince(p)
+}
+
+// changedSince notes that something else changed a file after the agent last read or wrote it. The times of files and of
+// transcripts are not exact.
+func (r *reader) changedSince(p string) {
+	info, err := os.Stat(filepath.FromSlash(p))
+	if err != nil || r.NamedAt == nil {
+		return
+	}
+	if read := r.NamedAt(p); !read.IsZero() && info.ModTime().After(read.Add(time.Second)) {
+		r.note(r.quote(p) + " changed since the agent read it.")
 	}
 }
 

@@ -32,6 +32,8 @@ type Input struct {
 	Call *call.Call
 	Dir  string // of the agent; empty: the one of the call
 	Home string // of the account; empty: unknown
+	// NamedAt returns when the agent last read or wrote a file; zero, or a nil function: unknown.
+	NamedAt func(path string) time.Time
 	// MaxTime and MaxEntries replace the limits; 0: the default.
 	MaxTime    time.Duration
 	MaxEntries int

@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,6 +81,26 @@ func show(c *schema.Consequence, dir string) string {
 	}
 	text := strings.Join(append([]string{strings.Join(parts, ", ")}, c.Sentences...), "\n")
 	return strings.TrimSpace(strings.ReplaceAll(text, filepath.Dir(dir), ""))
+}
+
+// A file that something else changed after the agent last read it is noted, for Write as for Edit.
+func TestOf_NotesChangesSinceTheAgentRead(t *testing.T) {
+	t.Parallel()
+	dir := prepare(t, "repo; write 3 a; touch -d '2026-01-01 10:00:00 UTC' a")
+	for at, want := range map[string]bool{"2026-01-01T09:59:00Z": true, "2026-01-01T09:59:59.5Z": false, "2026-01-01T10:01:00Z": false} {
+		read, err := time.Parse(time.RFC3339, at)
+		require.NoError(t, err)
+		for tool, arguments := range map[string]string{"Write": `"content":"x"`, "Edit": `"old_string":"line 1","new_string":"x"`} {
+			c := call.Read(call.Input{
+				Agent: "claude-code", Tool: tool, Dir: filepath.ToSlash(dir), Arguments: json.RawMessage(`{"file_path":"a",` + arguments + `}`),
+			})
+			got := consequence.Of(consequence.Input{Call: c, MaxTime: 10 * time.Second, NamedAt: func(p string) time.Time {
+				require.Equal(t, filepath.Join(dir, "a"), p)
+				return read
+			}})
+			require.Equal(t, want, slices.Contains(got.Sentences, `"a" changed since the agent read it.`), "%s %s %v", tool, at, got.Sentences)
+		}
+	}
 }
 
 func TestOf(t *testing.T) {

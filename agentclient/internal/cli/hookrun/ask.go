@@ -265,6 +265,11 @@ func (h *hookRun) consequence(c *hook.Call) *schema.Consequence {
 			Agent: c.Event.Agent, Tool: c.Tool.Name, Alias: c.Alias, Dir: dir, Command: c.Command, Arguments: c.Tool.Arguments,
 		}),
 		Dir: dir, Home: cli.AccountHome(h.env), Logf: h.logf,
+		NamedAt: func(file string) time.Time {
+			ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
+			defer cancel()
+			return transcript.NamedAt(ctx, h.transcriptOf(c), file, c.Event.ToolUseID)
+		},
 	})
 	h.consequences = map[*schema.ToolCall]*schema.Consequence{c.Tool: effect}
 	return effect
@@ -273,13 +278,17 @@ func (h *hookRun) consequence(c *hook.Call) *schema.Consequence {
 // conversation returns the newest messages of the agent that makes the call, from the transcript that
 // its hook names.
 func (h *hookRun) conversation(c *hook.Call) transcript.Messages {
-	path := c.Event.AgentTranscriptPath
-	if c.Event.AgentID == "" && path == "" {
-		path = transcriptPath(c)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
 	defer cancel()
-	return transcript.Read(ctx, path)
+	return transcript.Read(ctx, h.transcriptOf(c))
+}
+
+// transcriptOf returns the path of the transcript of the agent that makes the call; empty: unknown.
+func (h *hookRun) transcriptOf(c *hook.Call) string {
+	if c.Event.AgentID == "" && c.Event.AgentTranscriptPath == "" {
+		return transcriptPath(c)
+	}
+	return c.Event.AgentTranscriptPath
 }
 
 // readPlan returns the plan in the file, or the newest in the transcript. Claude Code keeps plans in its directory.
