@@ -66,15 +66,20 @@ func (c *grantClient) answerAppeal(command, response string) {
 	appeal := fmt.Sprintf(`{"source_app":"a","session_id":"s","hook_event_type":"PermissionDenied",
 		"payload":{"tool_name":"Bash","tool_input":{"command":%[1]q}},"humanInTheLoop":{"question":"Run it?","type":"permission",
 		"appeal":{"by":"Claude Code auto mode","reason":"No."},"toolCall":{"name":"Bash","arguments":{"command":%[1]q}}}}`, command)
-	// The hub refuses an answer of the process that asked, so another one asks, as a hook does.
+	status, answer := c.do(http.MethodPost, schema.At(schema.PathRespond, c.ask(appeal)), response, c.headers)
+	require.Equal(c.t, http.StatusOK, status, string(answer))
+}
+
+// ask posts an event with a question. The hub refuses an answer of the process that asked, so another one asks, as a hook does.
+func (c *grantClient) ask(appeal string) schema.EventID {
+	c.t.Helper()
 	child := exec.Command(os.Args[0], c.url, appeal)
 	child.Env = append(os.Environ(), roleVariable+"=appellant")
 	out, err := child.Output()
 	require.NoError(c.t, err)
 	var e schema.Event
 	require.NoError(c.t, json.Unmarshal(out, &e), string(out))
-	status, answer := c.do(http.MethodPost, schema.At(schema.PathRespond, e.ID), response, c.headers)
-	require.Equal(c.t, http.StatusOK, status, string(answer))
+	return e.ID
 }
 
 // runAppellant is a child process that posts an appeal to a hub and prints the event.
@@ -146,6 +151,21 @@ func TestGrant_RepeatCountsUntilTheCallHasEnded(t *testing.T) {
 	passed.Store(int64(time.Minute))
 	require.False(t, c.isGranted("make clean", "k4"), "a minute later")
 	require.Equal(t, 2, strings.Count(c.ledger(), "grant.used"))
+}
+
+// A request without which the agent goes on ends with its session, and says so.
+func TestLater_EndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	c := newGrantClient(t, hubtest.Start(t))
+	id := c.ask(`{"source_app":"a","session_id":"s","hook_event_type":"PreToolUse","payload":{"tool_name":"Bash","tool_input":{"command":"make deploy"}},
+		"humanInTheLoop":{"question":"Run it?","type":"permission","appeal":{"by":"the Hookback policy","later":true},
+		"toolCall":{"name":"Bash","arguments":{"command":"make deploy"}}}}`)
+	status, answer := c.do(http.MethodPost, schema.PathEvents, `{"source_app":"a","session_id":"s","hook_event_type":"SessionEnd","payload":{}}`, nil)
+	require.Equal(t, http.StatusOK, status, string(answer))
+	status, answer = c.do(http.MethodPost, schema.At(schema.PathRespond, id), `{"permission":true}`, c.headers)
+	require.Equal(t, http.StatusGone, status, string(answer))
+	require.Contains(t, string(answer), `"source":"session_end"`)
+	require.NotContains(t, c.ledger(), "grant.made")
 }
 
 // The digest covers the arguments before redaction, so a grant fits only the call with the same
