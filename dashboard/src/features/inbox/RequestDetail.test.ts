@@ -585,6 +585,20 @@ describe('Request', () => {
     expect(sent).toEqual([{ permission: true }])
   })
 
+  it('says whether the call of a later approval has run', async () => {
+    const toolCall = { name: 'Bash', arguments: { command: 'ls' } }
+    const ask = { toolCall, appeal: { by: 'the Hookback policy', later: true } }
+    const approved = { status: 'responded', outcome: 'approve', source: 'human' } as const
+    show(ask, { ...approved, respondedAt: Date.now() - 60_000 })
+    expect((await screen.findByTestId('later-grant')).textContent).toContain('It has not run yet.')
+    cleanup()
+    show(ask, { ...approved, respondedAt: Date.now() - 3_601_000 })
+    expect((await screen.findByTestId('later-grant')).textContent).toContain('the approval has ended')
+    cleanup()
+    show(ask, { ...approved, respondedAt: Date.now(), execution: { state: 'succeeded', eventId: 7 } })
+    expect(screen.queryByTestId('later-grant')).toBeNull()
+  })
+
   it('once settled, ignores keys, has no buttons, and shows the responder and the delivery', async () => {
     show(
       {},

@@ -102,6 +102,10 @@ export const lazyInboxText = {
     once: 'An approval lets exactly this call run once, within 5 minutes.',
     laterTitle: 'The agent continues without it',
     later: 'An approval lets exactly this call run once, within an hour.',
+    waits:
+      'It has not run yet. It runs if the agent makes exactly this call again within an hour of the approval.',
+    ended:
+      'No run was reported within an hour, and the approval has ended. If the agent asks again, it is a new request.',
   },
 
   result: {
