@@ -2,11 +2,10 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/svelte'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { shortcuts } from '../../lib/stream/liveState.svelte'
 import { toRequest, type Request } from '../../lib/stream/requests'
-import { sessionPath } from '../../lib/page/router.svelte'
 import { settings } from '../../lib/page/settings.svelte'
 import type { CallView } from '../../lib/api/schema'
-import { aRequest, anEvent, commandView } from '../../testing/factories'
-import type { HumanInTheLoop, QuestionContext, Response, Status } from '../../lib/api/types'
+import { aRequest, commandView } from '../../testing/factories'
+import type { HumanInTheLoop, Response, Status } from '../../lib/api/types'
 import RequestDetail from './RequestDetail.svelte'
 import { lazyBundle } from './lazyBundle.svelte'
 
@@ -15,9 +14,9 @@ let cancelled: string[]
 let take: boolean
 let id = 0
 
-let led: QuestionContext
+const NO_CONTEXT = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
 vi.stubGlobal('fetch', (path: string) =>
-  Promise.resolve(new globalThis.Response(JSON.stringify(path.endsWith('/context') ? led : []))),
+  Promise.resolve(new globalThis.Response(JSON.stringify(path.endsWith('/context') ? NO_CONTEXT : []))),
 )
 vi.spyOn(document, 'hasFocus').mockReturnValue(true)
 
@@ -47,7 +46,6 @@ let stop: () => void
 beforeAll(() => lazyBundle.load())
 beforeEach(() => {
   ;[sent, cancelled, take] = [[], [], true]
-  led = { before: [], earlier: { approved: 0, denied: 0, other: 0 } }
   vi.spyOn(document, 'hasFocus').mockReturnValue(true)
   stop = shortcuts.listen(window)
   shortcuts.endGrace()
@@ -483,48 +481,6 @@ describe('Risk', () => {
     await fireEvent.keyUp(window, { key: 'a' })
     vi.advanceTimersByTime(5000)
     expect(sent).toEqual([])
-  })
-})
-
-describe('Recent activity', () => {
-  it('shows earlier outcomes of the same call and the session’s last events', async () => {
-    const last = aRequest(
-      900,
-      {},
-      {
-        status: 'responded',
-        outcome: 'deny',
-        respondedAt: Date.now() - 180_000,
-        response: { respondedAt: 1, reason: 'use the copy' },
-      },
-    )
-    led = {
-      before: [anEvent(901, { tool_name: 'Bash', payload: { tool_input: { command: 'go test ./...' } } })],
-      earlier: { approved: 0, denied: 2, other: 0, last },
-    }
-    show({})
-    const section = await screen.findByTestId('recent-activity')
-    expect(section.textContent).toContain('denied twice (3 min ago): use the copy')
-    expect(section.textContent).toContain('go test ./...')
-    expect(section.querySelector('a[href="/inbox/900"]')).not.toBeNull()
-  })
-
-  it('names another agent that changed the same file', async () => {
-    const at = Date.now() - 180_000
-    const collision = { source_app: 'web', session_id: 's/2', eventId: 7, path: '/srv/a.go', at }
-    led = { before: [], earlier: { approved: 0, denied: 0, other: 0 }, collisions: [collision] }
-    show({})
-    const line = await screen.findByTestId('collision')
-    expect(line.textContent.replace(/\s+/g, ' ').trim()).toBe('web also changed /srv/a.go 3 min ago')
-    expect(line.querySelector('a')?.getAttribute('href')).toBe(sessionPath('web', 's/2'))
-  })
-
-  it('is collapsed', async () => {
-    led = { before: [anEvent(902)], earlier: { approved: 0, denied: 0, other: 0 } }
-    show({})
-    const section = await screen.findByTestId('recent-activity')
-    expect(section.querySelector('details')?.open).toBe(false)
-    expect(section.querySelector('summary')?.textContent).toContain('(1)')
   })
 })
 
