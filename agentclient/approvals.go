@@ -37,7 +37,7 @@ type rolePolicy struct {
 	policies map[string]policy.Policy
 }
 
-// Evaluate implements Policy.
+// Evaluate implements policy.Policy.
 func (b rolePolicy) Evaluate(call ToolCall) policy.Result {
 	if p := b.policies[b.roleOf(call)]; p != nil {
 		return p.Evaluate(call)
@@ -55,7 +55,7 @@ type Approvals struct {
 	Policy    policy.Policy `json:"-" yaml:"-"`                                       // replaces ToolNames
 }
 
-// Evaluate implements Policy.
+// Evaluate implements policy.Policy.
 func (a Approvals) Evaluate(call ToolCall) policy.Result {
 	switch {
 	case !a.Enabled:
@@ -70,7 +70,7 @@ func (a Approvals) Evaluate(call ToolCall) policy.Result {
 }
 
 // Details sets the timeout of a request, and lets the approver change the arguments of the
-// call, as this form of approval always does. Pass it to Guard.
+// call. Pass it to Guard.
 func (a Approvals) Details(_ ToolCall, r *Request) {
 	if r.ToolCall != nil {
 		r.ToolCall.Editable = true

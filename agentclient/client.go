@@ -31,8 +31,7 @@ var (
 	ErrUnreachable = errors.New("no hub can be reached")
 	// ErrMalformed reports that an answer arrived that does not fit the question.
 	ErrMalformed = errors.New("the answer does not fit the question")
-	// ErrTimedOut reports that a question with HumanInTheLoop.OnTimeout set to fail_run
-	// timed out.
+	// ErrTimedOut reports that no one answered a Request with FailRun in time.
 	ErrTimedOut = errors.New("no one answered in time, and this question fails the run without an answer")
 	// ErrClosed reports that the client was closed before or during the call.
 	ErrClosed = errors.New("client is closed")
@@ -76,8 +75,8 @@ type Options struct {
 	// Env returns the variables HOOKBACK_URL, HOOKBACK_TOKEN and HOOKBACK_SESSION.
 	// Default: os.Getenv.
 	Env func(string) string
-	// OnUnreachable selects the decision when no hub accepts a question.
-	// Default: Deny.
+	// OnUnreachable selects the decision when no hub accepts a question. Default: Deny for
+	// permissions, and Fail for the other kinds.
 	OnUnreachable Fallback
 	// UnreachableAfter is how long every address must refuse connections before the
 	// hub counts as unreachable. Default: 2 s, enough for a hub to restart.

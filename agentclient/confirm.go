@@ -35,7 +35,7 @@ type Confirm[T any] struct {
 	// Describe returns one sentence about the effect of a call, and facts that a
 	// person needs to decide, such as a page title or a number of rows. An error ends
 	// the call. Default: a sentence with the tool's name.
-	Describe func(ctx context.Context, call ToolCall) (what string, facts map[string]any, err error)
+	Describe func(ctx context.Context, call ToolCall) (summary string, facts map[string]any, err error)
 	// Expires limits the time to answer, and again the validity of the receipt.
 	// Default: schema.DefaultTimeout.
 	Expires time.Duration

@@ -42,7 +42,7 @@ type Decision struct {
 
 	Reason  string `json:"reason,omitempty"`
 	Comment string `json:"comment,omitempty"`
-	// Interrupt is set if the denial ends the agent's turn. Only an Interruptible request gets it.
+	// Interrupt is set if the denial ends the agent's turn. Only a Request whose Event.HumanInTheLoop is Interruptible gets it.
 	Interrupt bool `json:"interrupt,omitempty"`
 	// Guidance states for a model who decided and what to do next.
 	Guidance string `json:"guidance,omitempty"`

@@ -5,7 +5,7 @@
 //
 // # First question
 //
-// Start a hub with "go run ./server" and open its dashboard. Then run:
+// Start a hub with "hookback up", which opens its dashboard. Then run:
 //
 //	client := agentclient.New(agentclient.Options{})
 //	defer client.Close()

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,18 @@ func main() {
 func TestModule_ReplacesNothing(t *testing.T) {
 	t.Parallel()
 	require.NotRegexp(t, `(?m)^\s*(replace|exclude)\b`, string(read(t, "go.mod")))
+}
+
+// Users read the whole documentation of the library. A type of an internal package shows nothing there.
+func TestGoDoc_NamesNothingInternal(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"agentclient", "agentclient/policy", "agentclient/receipt"} {
+		text, err := goCommand("doc", "-all", "./"+name)
+		require.NoError(t, err, name)
+		require.NotContains(t, string(text), "internal/", name)
+		aliases := regexp.MustCompile(`(?m)^type .* = .*`).FindAllString(string(text), -1)
+		require.Subset(t, []string{"type ToolCall = policy.Call"}, aliases, name)
+	}
 }
 
 // TestModule_InstallsFromProxy publishes this tree on a module proxy of files. A stranger gets the

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/account"
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -45,7 +46,7 @@ func (m Machine) Report() (r control.MachineReport, err error) {
 	}
 	machine.Cache = m.Cache
 	r.Agents, err = install.States(machine)
-	hash := policyHash(policy.ManagedFile(), cmp.Or(m.PolicyFile, policy.UserFile()))
+	hash := policyHash(filepath.Join(account.SystemDir, policy.FileName), cmp.Or(m.PolicyFile, policy.UserFile()))
 	for i := range r.Agents {
 		r.Agents[i].Policy = hash
 	}
@@ -56,7 +57,7 @@ func (m Machine) Report() (r control.MachineReport, err error) {
 func policyHash(files ...string) string {
 	all, none := sha256.New(), true
 	for _, file := range files {
-		text, err := policy.ReadText(file)
+		text, err := plaintext.ReadPolicy(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp/syntax"
 	"slices"
@@ -20,10 +19,9 @@ import (
 
 // Limits of a policy file.
 const (
-	maxFileBytes = 1 << 20
-	maxRules     = 1000
-	maxPattern   = 1000 // characters of a glob or a regular expression
-	maxQuorum    = 20   // people, as in the hub's defaults
+	maxRules   = 1000
+	maxPattern = 1000 // characters of a glob or a regular expression
+	maxQuorum  = 20   // people, as in the hub's defaults
 )
 
 // File is the policy in one file.
@@ -72,7 +70,7 @@ func (f *File) Warnings() []Problem { return f.warnings }
 func Read(file string) (*File, error) { return read(file, nil) }
 
 func read(file string, call *callArguments) (*File, error) {
-	text, err := ReadText(file)
+	text, err := plaintext.ReadPolicy(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -80,27 +78,6 @@ func read(file string, call *callArguments) (*File, error) {
 		return nil, &Error{[]Problem{{File: file, Text: err.Error()}}}
 	}
 	return parse(file, text, call)
-}
-
-// ReadText reads the text of a policy: a regular file of limited size. A pipe could block a hook.
-func ReadText(file string) ([]byte, error) {
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("the policy is not a regular file")
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if len(text) > maxFileBytes {
-		return nil, errors.New("the policy is larger than 1 MiB; it can have at most 1,000 rules")
-	}
-	return text, err
 }
 
 // Parse parses the text of a policy. file is the name to use in problems and

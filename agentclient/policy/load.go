@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/agentclient/internal/account"
+	"github.com/hookback/hookback/agentclient/project"
 )
 
 // FileName is the name of policy files.
@@ -19,7 +20,8 @@ type Source struct {
 	Dir string // the agent's working directory
 	// UserFile is the user's policy. Default: UserFile.
 	UserFile string
-	// ManagedFile is the policy of the machine's administrator. Default: ManagedFile.
+	// ManagedFile is the policy with which the machine's administrator asks and denies for every account; no other
+	// file takes its rules away. Default: hookback.json in /etc/hookback, or in hookback in the ProgramData folder.
 	ManagedFile string
 	// Env is os.Getenv, or a fake in tests. nil reads no variables.
 	Env func(string) string
@@ -100,12 +102,8 @@ func (s Source) managedFile() string {
 	if s.ManagedFile != "" {
 		return s.ManagedFile
 	}
-	return ManagedFile()
+	return filepath.Join(account.SystemDir, FileName)
 }
-
-// ManagedFile returns the path of the policy with which an administrator asks and denies for every account of the
-// machine: hookback.json in /etc/hookback, or in hookback in the ProgramData folder. No other file takes its rules away.
-func ManagedFile() string { return filepath.Join(account.SystemDir, FileName) }
 
 func (s Source) userFile() string {
 	if s.UserFile != "" {
@@ -153,8 +151,8 @@ func (s Source) environmentFile() string {
 // project's rules. Outside of a repository only dir counts, because a parent such as /tmp
 // may belong to other users.
 func projectFiles(dir string) (files []string) {
-	root := ProjectDir(dir)
-	for at := absolutePath(dir); ; at = filepath.Dir(at) {
+	root := project.Top(dir)
+	for at := project.Absolute(dir); ; at = filepath.Dir(at) {
 		if file := filepath.Join(at, FileName); exists(file) {
 			files = append(files, file)
 		}
@@ -163,27 +161,6 @@ func projectFiles(dir string) (files []string) {
 			return files
 		}
 	}
-}
-
-// ProjectDir returns the root of the repository that contains dir, else dir itself.
-func ProjectDir(dir string) string {
-	dir = absolutePath(dir)
-	for at := dir; ; at = filepath.Dir(at) {
-		if exists(filepath.Join(at, ".git")) {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
-	}
-}
-
-// absolutePath returns the absolute path, or the cleaned dir without a working directory.
-func absolutePath(dir string) string {
-	if path, err := filepath.Abs(dir); err == nil {
-		return path
-	}
-	return filepath.Clean(dir)
 }
 
 func exists(file string) bool {

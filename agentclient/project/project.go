@@ -3,6 +3,8 @@
 package project
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +43,27 @@ func withoutAgentFolder(dir string) string {
 		return strings.TrimRight(name+"/"+rest, "/")
 	}
 	return dir
+}
+
+// Top returns the root of the repository that contains dir, else dir itself.
+func Top(dir string) string {
+	dir = Absolute(dir)
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
+
+// Absolute returns the absolute path, or the cleaned dir without a working directory.
+func Absolute(dir string) string {
+	if path, err := filepath.Abs(dir); err == nil {
+		return path
+	}
+	return filepath.Clean(dir)
 }
 
 // Main returns the directory of the main working tree for one in a linked git worktree, and any other

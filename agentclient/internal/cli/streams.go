@@ -79,7 +79,7 @@ func ErrorWithHint(err error) string {
 		return err.Error() + "; " + hint.Hint
 	}
 	if errors.Is(err, agentclient.ErrUnreachable) {
-		return err.Error() + "; start a hub (go run ./server) or name another with --hub"
+		return err.Error() + "; start a hub (hookback up) or name another with --hub"
 	}
 	return err.Error()
 }

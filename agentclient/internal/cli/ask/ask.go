@@ -223,7 +223,7 @@ func (a *askFlags) noAnswerText(d agentclient.Decision) string {
 	switch d.Outcome {
 	case agentclient.Unreachable:
 		return "no hub is reachable at " + a.HubAddress() + "; no one was asked and nothing was approved; " +
-			"start a hub (go run ./server) or name another with --hub"
+			"start a hub (hookback up) or name another with --hub"
 	case agentclient.Malformed:
 		if d.Reason != "" {
 			return strings.TrimRight(d.Reason, ".")

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/agentclient/hook"
-	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -58,7 +58,7 @@ func (h *hookRun) policyReport(c *hook.Call) (report control.PolicyReport) {
 			if source.MayAllow(path) {
 				f.Origin = "user"
 			}
-			if text, err := policy.ReadText(path); err != nil {
+			if text, err := plaintext.ReadPolicy(path); err != nil {
 				f.Problem = err.Error()
 			} else if f.SHA256 = hashOf(text); len(text) <= room {
 				f.Text, room = string(text), room-len(text)

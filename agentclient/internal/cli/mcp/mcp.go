@@ -262,7 +262,7 @@ func (b *mcpBridge) forward(ctx context.Context, m *rpcMessage, line []byte) {
 }
 
 func (b *mcpBridge) noHubText() string {
-	return fmt.Sprintf("no Hookback hub answers at %s; no one was asked and nothing was approved; start a hub (go run ./server) or name another with HOOKBACK_URL", b.hub)
+	return fmt.Sprintf("no Hookback hub answers at %s; no one was asked and nothing was approved; start a hub (hookback up) or name another with HOOKBACK_URL", b.hub)
 }
 
 // checkErrorText explains why the bridge does not talk to the hub.

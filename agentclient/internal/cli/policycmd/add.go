@@ -12,19 +12,20 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/atomicfile"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/agentclient/project"
 )
 
 // policyAdd appends a rule to a policy, or creates the policy.
 func policyAdd(args []string, env func(string) string, std cli.Streams) int {
 	f := cli.NewBareFlags("policy add", policyHelp)
-	project := f.Bool("project", false, "add to the file of the current project, not of this user")
+	ofProject := f.Bool("project", false, "add to the file of the current project, not of this user")
 	if status, done := f.ParseArgs(args, std); done {
 		return status
 	}
 	if len(f.Positional) != 1 {
 		return std.PrintError("policy add takes one rule as JSON, not %d arguments", len(f.Positional))
 	}
-	file, mode, err := policyFile(env, *project)
+	file, mode, err := policyFile(env, *ofProject)
 	if err == nil {
 		err = appendRule(file, mode, f.Positional[0])
 	}
@@ -48,10 +49,10 @@ func policyAdd(args []string, env func(string) string, std cli.Streams) int {
 }
 
 // policyFile returns the policy of this user or of the current project, and the mode of a new file.
-func policyFile(env func(string) string, project bool) (file string, mode fs.FileMode, err error) {
-	if project {
+func policyFile(env func(string) string, ofProject bool) (file string, mode fs.FileMode, err error) {
+	if ofProject {
 		dir, err := os.Getwd()
-		return filepath.Join(policy.ProjectDir(dir), policy.FileName), 0o644, err
+		return filepath.Join(project.Top(dir), policy.FileName), 0o644, err
 	}
 	if file = cli.UserPolicySource(env, "").UserFile; file == "" {
 		return "", 0, errors.New("no directory for your policy: this account has no home directory")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema/history"
 )
@@ -83,7 +84,7 @@ func readDrafts(words []string, env func(string) string) (reports []replayReport
 		if len(p.Rules()) == 0 {
 			continue
 		}
-		text, err := policy.ReadText(file)
+		text, err := plaintext.ReadPolicy(file)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient/install"
 	"github.com/hookback/hookback/agentclient/internal/account"
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/agentclient/policy"
 	"github.com/hookback/hookback/schema/sign"
 )
@@ -52,7 +53,7 @@ func (i *installFlags) installManaged(ctx context.Context, m install.Machine, en
 	}
 	dir := filepath.Join(m.Root, strings.TrimPrefix(account.SystemDir, filepath.VolumeName(account.SystemDir)))
 	p.AddFile(filepath.Join(dir, "hub.pub"), fmt.Sprintf("%s ed25519 %s\n", pin.Origin, sign.FormatPublicKey(pin.Key)))
-	text, err := policy.ReadText(cli.UserPolicySource(env, "").UserFile)
+	text, err := plaintext.ReadPolicy(cli.UserPolicySource(env, "").UserFile)
 	switch {
 	case err == nil:
 		p.AddFile(filepath.Join(dir, policy.FileName), string(text))
