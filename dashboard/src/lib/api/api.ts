@@ -273,8 +273,10 @@ const personPath = (name: string) => `/api/people/${encode(name)}`
 export const invite = (person: Pick<Person, 'name' | 'role' | 'email'>) => post<Person>('/api/people', person)
 
 /** Changes a person's role or e-mail address. The role admin takes a passkey if the hub uses passkeys. */
-export const changePerson = (name: string, to: Partial<Pick<Person, 'role' | 'email' | 'handles'>> & Confirmation) =>
-  post<Person>(personPath(name), to)
+export const changePerson = (
+  name: string,
+  to: Partial<Pick<Person, 'role' | 'email' | 'handles'>> & Confirmation,
+) => post<Person>(personPath(name), to)
 
 /** Creates another one-time sign-in link for oneself, or for a person who has not signed in. */
 export const createSignInLink = (name: string, proof: Confirmation) =>
