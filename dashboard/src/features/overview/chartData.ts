@@ -1,7 +1,7 @@
 import { formatLongDuration } from '../../lib/format/clock'
 import { dateRangeBounds, isUnbounded, type DateRange } from '../../lib/format/dateRange'
-import type { DayCount, HitlDay, Overview, Tokens, LatencyBucket } from '../../lib/api/schema'
-import { latencyText, outcomeText, requestText } from './text'
+import type { DayCount, Overview, LatencyBucket } from '../../lib/api/schema'
+import { latencyText, outcomeText } from './text'
 
 /** The outcomes of a question, in stacking order from the bottom. */
 export const OUTCOMES = [
@@ -30,17 +30,19 @@ export interface Column {
   parts: { tone: string; name: string; n: number }[]
 }
 
-/** The smallest round number that is at least n, for the top of a scale. */
-export function roundUp(n: number): number {
-  if (n <= 1) return 1
-  const power = 10 ** Math.floor(Math.log10(n))
-  return ([1, 2, 4, 5, 6, 8, 10].find((m) => m * power >= n) ?? 10) * power
+/** The smallest round number of units that is at least n, for the top of a scale. */
+export function roundUp(n: number, unit = 1): number {
+  const units = n / unit
+  if (units <= 1) return unit
+  const power = 10 ** Math.floor(Math.log10(units))
+  return ([1, 2, 4, 5, 6, 8, 10].find((m) => m * power >= units) ?? 10) * power * unit
 }
 
-/** The values of the grid lines of a scale up to max, which is the last one. */
-export function ticks(max: number): number[] {
-  const step = [4, 5, 2].map((parts) => max / parts).find(Number.isInteger) ?? max
-  return Array.from({ length: Math.round(max / step) + 1 }, (_, i) => i * step)
+/** The values of the grid lines of a scale up to max, which is the last one. They are whole units. */
+export function ticks(max: number, unit = 1): number[] {
+  const units = Math.round(max / unit)
+  const step = [4, 5, 2].map((parts) => units / parts).find(Number.isInteger) ?? units
+  return Array.from({ length: units / step + 1 }, (_, i) => i * step * unit)
 }
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
@@ -63,21 +65,6 @@ export function dayColumns(days: readonly DayCount[]): Column[] {
     name: dayName(day.day),
     width: 1,
     parts: OUTCOMES.map((outcome) => ({ tone: outcome, name: outcomeNames[outcome], n: day[outcome] })),
-  }))
-}
-
-/** The states of a request, in stacking order from the bottom. */
-export const STATES = ['decided', 'expired', 'cancelled', 'pending'] as const
-
-export const stateNames: Record<(typeof STATES)[number], string> = requestText.states
-
-export function requestColumns(days: readonly HitlDay[]): Column[] {
-  return days.map((day) => ({
-    key: day.day,
-    label: shortDay(day.day),
-    name: dayName(day.day),
-    width: 1,
-    parts: STATES.map((state) => ({ tone: `in-${state}`, name: stateNames[state], n: day[state] })),
   }))
 }
 
@@ -109,13 +96,7 @@ export function waitColumns(buckets: readonly LatencyBucket[]): Column[] {
   })
 }
 
-export const totalTokens = (t: Tokens | undefined): number =>
-  t ? t.input + t.output + (t.cacheRead ?? 0) + (t.cacheWrite ?? 0) : 0
-
-const compactFormat = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
-export const formatCompact = (n: number): string => compactFormat.format(n)
 export const formatNumber = (n: number): string => n.toLocaleString('en')
-export const formatDollars = (n: number): string => '$' + n.toFixed(n < 10 ? 2 : 0)
 
 /** Reports whether the overview has no data. */
 export const isEmpty = (o: Overview): boolean =>
@@ -127,7 +108,7 @@ export const isEmpty = (o: Overview): boolean =>
 export const RANGES = [1, 7, 14, 30, 90]
 
 /** The range if none is selected. */
-export const DEFAULT_DAYS = 14
+const DEFAULT_DAYS = 14
 const MAX_DAYS = 90
 
 /** The number of days up to today that contain the range. */

@@ -2,18 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { formatLongDuration } from '../../lib/format/clock'
 import { parseDateRange } from '../../lib/format/dateRange'
 import type { DayCount } from '../../lib/api/schema'
-import {
-  requestColumns,
-  bucketName,
-  dayColumns,
-  dayName,
-  daysIn,
-  roundUp,
-  sum,
-  ticks,
-  totalTokens,
-  waitColumns,
-} from './chartData'
+import { bucketName, dayColumns, dayName, daysIn, roundUp, sum, ticks, waitColumns } from './chartData'
+import { totalTokens } from '../../lib/format/amounts'
 import { Poller } from '../../lib/api/poller'
 
 describe('roundUp and ticks', () => {
@@ -39,6 +29,15 @@ describe('roundUp and ticks', () => {
       expect(lines.length).toBeLessThanOrEqual(6)
     },
   )
+
+  test.each([
+    [0, [0, 0.01]],
+    [0.034, [0, 0.01, 0.02, 0.03, 0.04]],
+    [0.43, [0, 0.1, 0.2, 0.3, 0.4, 0.5]],
+  ])('a scale of dollars up to %d ends close to it', (n, lines) => {
+    const found = ticks(roundUp(n, 0.01), 0.01)
+    expect(found.map((line) => Number(line.toFixed(4)))).toEqual(lines)
+  })
 })
 
 const day = (name: string, more: Partial<DayCount> = {}): DayCount => ({
@@ -107,7 +106,7 @@ test.each([
   [7_200_000, '2 h'],
   [7_320_000, '2 h 2 min'],
   [273_600_000, '3 d 4 h'],
-  [-5, '0 ms'],
+  [-5, '< 1 ms'],
 ])('formatLongDuration(%i) is %s', (ms, text) => expect(formatLongDuration(ms)).toBe(text))
 
 test.each([
@@ -126,17 +125,6 @@ test.each([
     days,
   ),
 )
-
-test('requestColumns has a part for every state', () => {
-  const day = { day: '2026-11-21', pending: 1, decided: 2, expired: 3, cancelled: 4 }
-  const [column] = requestColumns([day])
-  expect(column?.parts.map((part) => [part.tone, part.n])).toEqual([
-    ['in-decided', 2],
-    ['in-expired', 3],
-    ['in-cancelled', 4],
-    ['in-pending', 1],
-  ])
-})
 
 test('totalTokens includes the cache', () => {
   expect(totalTokens({ input: 1, output: 2, cacheRead: 3, cacheWrite: 4 })).toBe(10)

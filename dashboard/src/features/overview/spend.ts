@@ -1,5 +1,6 @@
 import type { SpendReport, SpendRow } from '../../lib/api/schema'
-import { dayName, shortDay, totalTokens, type Column } from './chartData'
+import { totalTokens } from '../../lib/format/amounts'
+import { dayName, shortDay, type Column } from './chartData'
 import { spendText } from './text'
 
 export type SpendGroup = 'model' | 'app' | 'project' | 'person'

@@ -90,19 +90,6 @@ export const spendText = {
   csv: 'Download as CSV',
 }
 
-export const requestText = {
-  title: 'Requests',
-  label: 'Requests by day',
-  day: 'Requested on',
-  note: (n: string, range: string) => `${n} requests, ${range.toLowerCase()}, by current state`,
-  states: {
-    decided: 'Decided',
-    expired: 'Expired',
-    cancelled: 'Canceled',
-    pending: 'Pending',
-  },
-}
-
 export const agentText = {
   title: 'Agent activity',
   region: 'Agent activity, the table',

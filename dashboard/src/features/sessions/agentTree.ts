@@ -1,4 +1,5 @@
 import type { AgentNode } from '../../lib/api/schema'
+import { totalTokens } from '../../lib/format/amounts'
 
 /** A row of the agent tree. */
 export interface TreeRow {
@@ -56,10 +57,6 @@ export function agentTree(nodes: readonly AgentNode[]): TreeRow[] {
   for (const n of nodes) addRow(n, 1, [false]) // agents in a cycle
   return rows
 }
-
-/** All tokens read and written, including the cache. */
-export const totalTokens = (t: AgentNode['tokens']): number =>
-  t ? t.input + t.output + (t.cacheRead ?? 0) + (t.cacheWrite ?? 0) : 0
 
 export type Measure = 'cost' | 'tokens' | 'time'
 

@@ -1,13 +1,14 @@
-import { formatLongDuration } from '../../lib/format/clock'
+import { formatLongDuration, formatRunTime } from '../../lib/format/clock'
 import { describe, expect, it } from 'vitest'
 import type { Session as SessionSummary } from '../../lib/api/schema'
 import { aRequest, anEvent } from '../../testing/factories'
 import { Session } from './timeline'
 import { mergeSessions } from './mergeSessions'
-import { formatDollars, escapeInvisible, sessionState, shortDir, barDescription, barStatus } from './labels'
+import { formatDollars } from '../../lib/format/amounts'
+import { escapeInvisible, sessionState, shortDir, barDescription, barStatus } from './labels'
 
 it.each([
-  [0, '0 ms'],
+  [0, '< 1 ms'],
   [940, '940 ms'],
   [4200, '4.2 s'],
   [59_400, '59 s'],
@@ -23,6 +24,10 @@ it.each([
   [0.05, '$0.05'],
   [1234.5, '$1,234.50'],
 ])('formatDollars(%d) is %s', (usd, text) => expect(formatDollars(usd)).toBe(text))
+
+it('formatRunTime has no milliseconds', () => {
+  expect([0, 999, 4200].map(formatRunTime)).toEqual(['< 1 s', '< 1 s', '4.2 s'])
+})
 
 it.each([
   ['/home/dev/x', '~/x'],

@@ -10,7 +10,6 @@ import { barDuration, barLine, unionDuration, type Bar, type Session } from './t
 import { timelineText } from './text'
 
 export { formatCount } from './text'
-export { formatDollars } from '../../lib/format/money'
 
 export interface BarStatus {
   label: string

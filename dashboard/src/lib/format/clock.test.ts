@@ -52,7 +52,7 @@ describe('Clock', () => {
     [11.4, '11 ms'],
     [1234, '1.2 s'],
     [14_200, '14 s'],
-    [-3, '0 ms'],
+    [-3, '< 1 ms'],
   ])('formatDuration(%d) is %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
 
   it('formats the age of an event', () => {

@@ -75,16 +75,19 @@ export function formatInterval(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} d`
 }
 
+/** "850 ms"; a duration that the clock can't resolve is "< 1 ms". */
+const formatMilliseconds = (ms: number): string => (ms < 0.5 ? '< 1 ms' : `${Math.round(ms)} ms`)
+
 /** Formats a short duration: "11 ms", "1.2 s", "14 s". */
 export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 1000) return formatMilliseconds(ms)
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
   return formatInterval(ms / 1000)
 }
 
 /** Formats a duration in its two largest units: "850 ms", "6.2 s", "4 min 12 s", "3 d 4 h". */
 export function formatLongDuration(ms: number): string {
-  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 1000) return formatMilliseconds(ms)
   if (ms < 59_500) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`
   const s = Math.round(ms / 1000)
   const pair = (big: number, unit: string, small: number, lesser: string) => {
@@ -94,6 +97,9 @@ export function formatLongDuration(ms: number): string {
   if (s < 3600) return pair(60, 'min', 1, 's')
   return s < 86_400 ? pair(3600, 'h', 60, 'min') : pair(86_400, 'd', 3600, 'h')
 }
+
+/** Formats how long a session or an agent worked, without milliseconds. */
+export const formatRunTime = (ms: number): string => (ms < 1000 ? '< 1 s' : formatLongDuration(ms))
 
 /** Formats a wait or an age in whole seconds: "1 s", "4 min 12 s". */
 export const formatWait = (ms: number): string =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../api/types'
-import { parseTranscript, search, formatTokens, type Part } from './transcript'
+import { formatTokens } from '../format/amounts'
+import { parseTranscript, search, type Part } from './transcript'
 
 const kinds = (chat: Json) =>
   parseTranscript(chat).messages.map((m) => [m.role, ...m.parts.map((p) => p.kind)])

@@ -330,10 +330,3 @@ export function search(messages: readonly Message[], text: string): number[] {
     .filter((m) => m.parts.some((p) => wordsOf(p).toLowerCase().includes(wanted)))
     .map((m) => m.index)
 }
-
-/** Formats a number of tokens: 940, 12.4k, 3.1M. */
-export function formatTokens(n: number): string {
-  if (n < 1000) return String(n)
-  if (n < 999_500) return `${(n / 1000).toFixed(n < 99_950 ? 1 : 0)}k`
-  return `${(n / 1e6).toFixed(1)}M`
-}
