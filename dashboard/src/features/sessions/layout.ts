@@ -1,3 +1,4 @@
+import { bisect } from '../../lib/format/bisect'
 import { startOfWaits, type Bar, type Lane } from './timeline'
 import type { TimeScale } from './timeScale'
 
@@ -43,14 +44,8 @@ export function layOutLanes(lanes: readonly Lane[], labeled: boolean): { rows: L
 
 /** The index of the first bar that ends at or after a time, or of a wait that may, by binary search. */
 export function firstBarFrom(track: readonly Bar[], time: number): number {
-  let low = 0
-  let high = track.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((track[middle]?.end ?? Infinity) < time) low = middle + 1
-    else high = middle
-  }
-  return startOfWaits(track, low)
+  const at = bisect(0, track.length, (i) => (track[i]?.end ?? Infinity) < time)
+  return startOfWaits(track, at)
 }
 
 const NEAR = 7

@@ -1,3 +1,4 @@
+import { bisect } from '../../lib/format/bisect'
 import type { Bar } from './timeline'
 
 /** A period in which nothing starts or ends. It is drawn narrow, with its duration. */
@@ -116,14 +117,8 @@ export class TimeScale {
   }
 
   private index(t: number): number {
-    let low = 0
-    let high = this.gaps.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.gaps[middle]?.from ?? Infinity) < t) low = middle + 1
-      else high = middle
-    }
-    return low - 1 // the last gap that starts before t
+    // the last gap that starts before t
+    return bisect(0, this.gaps.length, (i) => (this.gaps[i]?.from ?? Infinity) < t) - 1
   }
 
   x(time: number): number {
@@ -137,14 +132,7 @@ export class TimeScale {
   }
 
   t(x: number): number {
-    let low = 0
-    let high = this.gaps.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.x(this.gaps[middle]?.from ?? 0) <= x) low = middle + 1
-      else high = middle
-    }
-    const b = this.gaps[low - 1]
+    const b = this.gaps[bisect(0, this.gaps.length, (i) => this.x(this.gaps[i]?.from ?? 0) <= x) - 1]
     if (!b) return Math.min(this.end, this.start + x / this.pxPerMs)
     const left = this.x(b.from)
     if (x < left + this.gapWidth)

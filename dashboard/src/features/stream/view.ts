@@ -1,3 +1,4 @@
+import { bisect } from '../../lib/format/bisect'
 import type { Entry } from '../../lib/stream/eventView'
 import { matches, parse, usesTranscripts, type Filter } from '../../lib/stream/filter'
 import type { RingBuffer } from '../../lib/stream/ringBuffer'
@@ -299,15 +300,7 @@ export class StreamView {
 
   /** The row index of an id, or -1. */
   indexOf(id: number): number {
-    let low = 0
-    let high = this.length - 1
-    while (low <= high) {
-      const middle = (low + high) >>> 1
-      const at = this.at(middle)?.id ?? 0
-      if (at === id) return middle
-      if (at < id) low = middle + 1
-      else high = middle - 1
-    }
-    return -1
+    const at = bisect(0, this.length, (i) => (this.at(i)?.id ?? 0) < id)
+    return this.at(at)?.id === id ? at : -1
   }
 }

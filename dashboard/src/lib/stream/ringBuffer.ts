@@ -1,3 +1,5 @@
+import { bisect } from '../format/bisect'
+
 /**
  * A ring buffer with the newest `capacity` items, oldest first. Every item has a permanent
  * absolute position, so a reader can resume and detect overwritten items.
@@ -57,17 +59,8 @@ export class RingBuffer<T extends { readonly id: number }> {
 
   /** Finds an item by id with a binary search; ids must be ascending. */
   find(id: number): T | undefined {
-    let low = this.start
-    let high = this.written - 1
-    while (low <= high) {
-      const middle = (low + high) >>> 1
-      const item = this.at(middle)
-      if (!item) return undefined
-      if (item.id === id) return item
-      if (item.id < id) low = middle + 1
-      else high = middle - 1
-    }
-    return undefined
+    const item = this.at(bisect(this.start, this.written, (i) => (this.at(i)?.id ?? id) < id))
+    return item?.id === id ? item : undefined
   }
 
   clear(): void {
