@@ -129,3 +129,17 @@ func TestRequestSummary_SmallEventsAreWhole(t *testing.T) {
 	require.Equal(t, "?", event.HumanInTheLoop.Question)
 	require.Nil(t, event.HumanInTheLoop.ToolCall)
 }
+
+// A hostile call has thousands of arguments, and each list of pending requests shortens it.
+func TestRequestSummary_ManyArgumentsAllocateLittle(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the process
+	of := func(arguments int) float64 {
+		e := aRequest(t, "x")
+		list := strings.Builder{}
+		for i := range arguments {
+			fmt.Fprintf(&list, `,"argument%d":"%s"`, i, strings.Repeat("y", 200))
+		}
+		e.Question = fmt.Appendf(nil, `{"question":"?","type":"permission","toolCall":{"name":"Bash","arguments":{%s}}}`, list.String()[1:])
+		return testing.AllocsPerRun(3, func() { requestSummary(e) })
+	}
+	require.Less(t, (of(2100)-of(100))/2000, 10.0, "for each argument that has no room")
+}

@@ -237,8 +237,9 @@ func summaryQuestion(question []byte, room int) []byte {
 	for _, name := range slices.Sorted(maps.Keys(full)) {
 		arguments[name] = textWithin(full[name], maxSummaryArgument)
 		short["toolCall"] = shorten()
-		if len(encode(maps.Clone(short))) > room {
+		if len(encode(maps.Clone(short))) > room { // each further one would be encoded with all before it
 			delete(arguments, name)
+			break
 		}
 	}
 	short["toolCall"] = shorten()
