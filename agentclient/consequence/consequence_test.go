@@ -60,7 +60,7 @@ func of(dir, text string) *schema.Consequence {
 		arguments = string(raw)
 	}
 	c := call.Read(call.Input{Agent: "claude-code", Tool: tool, Dir: filepath.ToSlash(dir), Arguments: json.RawMessage(arguments)})
-	return consequence.Of(consequence.Input{Call: c, Home: filepath.Dir(dir), MaxTime: 10 * 1e9})
+	return consequence.Of(consequence.Input{Call: c, Home: filepath.Dir(dir), MaxTime: 5 * time.Minute})
 }
 
 // show returns the numbers and the sentences on one line each.
