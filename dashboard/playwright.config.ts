@@ -33,7 +33,7 @@ export default defineConfig({
   retries: process.env.CI ? 1 : 0,
   // A shared machine can stall for seconds. The limits only end tests that hang.
   timeout: 600_000, // the longest tests look at every screen, on a busy machine
-  expect: { timeout: 30_000 },
+  expect: { timeout: 60_000 },
   reporter: [['list'], ['./e2e/flaky-reporter.ts']],
   use: {
     viewport: { width: 1360, height: 860 },

@@ -385,7 +385,7 @@ test.describe('Inbox', () => {
     const { id } = await agent.ask(hub, { question: 'Apply the plan?' })
     const { port } = agent
     await agent.stop()
-    await openAt(page, hub)
+    await openAt(page, hub, `/inbox/${id}`) // opens the group of requests whose agent is gone
     await choose(page, id)
     await page.keyboard.press('a')
     const group = page.getByRole('region', { name: 'Not delivered' })

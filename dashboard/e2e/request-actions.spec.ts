@@ -11,6 +11,7 @@ import {
   row,
   skipGrace,
   test,
+  visit,
 } from './fixtures.ts'
 import type { HubProcess } from './hub.ts'
 
@@ -351,6 +352,7 @@ test.describe('Request actions', () => {
     await openAt(page, hub)
     await openAt(other, hub)
     for (const each of [id, kept]) {
+      await visit(page, `/inbox/${each}`) // opens the group of requests whose agent is gone
       await choose(page, each)
       await page.keyboard.press('a')
       await expect(
