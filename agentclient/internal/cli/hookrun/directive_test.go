@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,6 +75,7 @@ func TestFreeze_StopsACallThatTheHubRejects(t *testing.T) {
 		strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`
 	var out bytes.Buffer
 	h := newHookRun(func(string) string { return "" }, cli.Streams{In: strings.NewReader(input), Out: &out, Err: io.Discard})
+	h.sendTimeout = time.Minute // a busy machine takes longer than an agent may wait
 	require.Zero(t, h.run(t.Context(), []string{"claude-code", "--hub", hub.URL}))
 	require.Contains(t, out.String(), `"permissionDecision":"deny"`)
 	require.Contains(t, out.String(), `"continue":false`)

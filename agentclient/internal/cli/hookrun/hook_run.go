@@ -67,11 +67,12 @@ type hookRun struct {
 	workDir        string
 	std            cli.Streams
 	started        time.Time
-	// connectTimeout limits how long every hub address may refuse connections, and
-	// acceptTimeout how long a hub may take to accept a question.
-	connectTimeout, acceptTimeout, transcriptTimeout time.Duration
-	log                                              hookLog
-	spool                                            report.Spool
+	// connectTimeout limits how long every hub address may refuse connections,
+	// acceptTimeout how long a hub may take to accept a question, and sendTimeout an event.
+	connectTimeout, acceptTimeout, sendTimeout, transcriptTimeout time.Duration
+
+	log   hookLog
+	spool report.Spool
 
 	// pinned requires signed answers: the account trusts a hub and --unsigned is not set, or its trust
 	// can't be read.
@@ -106,8 +107,8 @@ func (h *hookRun) flags() *cli.Flags {
 func newHookRun(env func(string) string, std cli.Streams) *hookRun {
 	return &hookRun{
 		env: env, std: std, started: time.Now(), releaseSignals: func() {}, connectTimeout: connectTimeout,
-		acceptTimeout: acceptTimeout, transcriptTimeout: transcriptTimeout, log: hookLog{cli.HookLogFile(env)},
-		spool: report.NewSpool(env),
+		acceptTimeout: acceptTimeout, sendTimeout: report.SendTimeout, transcriptTimeout: transcriptTimeout,
+		log: hookLog{cli.HookLogFile(env)}, spool: report.NewSpool(env),
 	}
 }
 

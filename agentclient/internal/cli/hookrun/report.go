@@ -93,7 +93,7 @@ func (h *hookRun) send(c *hook.Call) (directive *control.Directive, finish func(
 		h.logf("encode %s event: %v", c.Event.HookEventType, err)
 		return nil, func() {}
 	}
-	limit := report.SendTimeout
+	limit := h.sendTimeout
 	if c.AsksLater { // a grant that the hook does not get is lost
 		limit = h.acceptTimeout
 	}
@@ -147,7 +147,7 @@ func (h *hookRun) sendWithoutPayload(c *hook.Call, poster report.Poster) *contro
 		return nil
 	}
 	poster.Accepts = control.Accepts{Freeze: true}.String()
-	response, err := poster.Post(time.Now().Add(report.SendTimeout), schema.PathEvents, body)
+	response, err := poster.Post(time.Now().Add(h.sendTimeout), schema.PathEvents, body)
 	if err != nil {
 		return nil
 	}
