@@ -6,8 +6,7 @@
 //	go hub.Answer(ctx, schema.Response{Permission: new(true)})
 //	decision, err := client.AskPermission(ctx, "May I delete ./build?")
 //
-// With go test -race, build the database engine without the race detector, as the guide to
-// agentclient shows.
+// The documentation of agentclient has flags with which the first go test -race takes less than 2 minutes.
 package hubtest
 
 import (
