@@ -87,7 +87,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"Open, last event", queryLastEvent, []any{1}, true},
 		{"Open, uncounted events", queryUncountedCount, []any{1}, true},
 		{"Open, uncounted decisions", queryUncountedEnds, []any{1}, true},
-		{"Stats, undelivered", `SELECT count(*) FROM deliveries WHERE undelivered`, nil, true},
 	}
 	for range 2 { // also of the agent of test requests
 		b.MustAppend(t, conformance.NewDraft(schema.TestApp, "s", "Stop", ""))
@@ -140,7 +139,7 @@ func TestWriterPlans_UseIndexes(t *testing.T) {
 	})
 	b.MustRate(t, &store.RatingBatch{
 		Calls:  []store.RatedCall{conformance.NewRatedCall(3, history.CallRan), conformance.NewRatedCall(1, history.CallOpen)},
-		Counts: map[store.CallKey]store.CallCount{{App: "app"}: {Calls: 1}},
+		Counts: map[store.CallKey]store.CallCount{{Quarter: 1}: {Calls: 1}},
 	})
 	_, err = b.Prune(ctx, store.RetentionPolicy{EventsBefore: b.Clock.Now(), QuestionsBefore: b.Clock.Now(), ProjectionsBefore: b.Clock.Now()})
 	require.NoError(t, err)

@@ -60,7 +60,8 @@ func (t *Tables) Statistics(h *Health) store.Stats {
 // CountUndelivered returns the number of answers of people that may not have reached their agents. That a client
 // did not pick up a timeout, or the answer of a rule, loses no one's work.
 func (t *Tables) CountUndelivered(ctx context.Context) (int64, error) {
-	return read[int64](ctx, t, `SELECT count(*) FROM deliveries d JOIN questions q ON q.seq = d.seq WHERE d.undelivered AND q.inbox = 'decided'
+	return read[int64](ctx, t, `SELECT count(*) FROM deliveries d /*!INDEXED BY deliveries_undelivered CROSS*/ JOIN questions q ON q.seq = d.seq
+		WHERE d.undelivered AND q.inbox = 'decided'
 		AND /*!json_extract(CAST(q.status AS TEXT), '$.source')*//*[*/convert_from(q.status, 'UTF8')::json ->> 'source'/*]*/ IN ('human', 'quorum')`)
 }
 

@@ -122,6 +122,7 @@ func addProjections(add addCall, since int64) {
 	add("Recount", func(ctx context.Context, t *tables.Tables) error {
 		return errorOf(t.Recount(ctx, time.UnixMilli(since*store.QuarterMS), time.UnixMilli((since+9)*store.QuarterMS)))
 	})
+	add("CountUndelivered", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.CountUndelivered(ctx)) })
 	add("CallCounts", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.CallCounts(ctx, since, since+96)) })
 	add("ApplyProjection", func(ctx context.Context, t *tables.Tables) error {
 		return t.ApplyProjection(ctx, &store.ProjectionBatch{
