@@ -107,7 +107,7 @@ func (b *batch) change(c *store.RatedCall, apply func()) {
 }
 
 func (b *batch) count(c *store.RatedCall, n int64) {
-	key := store.CallKey{Quarter: c.Quarter, App: c.SourceApp, Agent: c.Agent, Decided: c.Decided, Risk: c.Risk, Outcome: c.Outcome}
+	key := store.CallKey{Quarter: c.Quarter, Decided: c.Decided, Risk: c.Risk, Outcome: c.Outcome}
 	sum := b.counts[key]
 	sum.Calls += n
 	if c.Appealed {

@@ -210,7 +210,7 @@ func newCall(e *store.Event, f *callFacts) *store.RatedCall {
 			ID: e.ID, SourceApp: e.App, SessionID: e.Session, ToolName: f.tool,
 			Decided: history.DecidedByAgent, Outcome: history.CallOpen,
 		},
-		Agent: f.agent, UseID: f.useID, Digest: f.argumentsDigest(), Quarter: e.ReceivedAt.UnixMilli() / store.QuarterMS,
+		UseID: f.useID, Digest: f.argumentsDigest(), Quarter: e.ReceivedAt.UnixMilli() / store.QuarterMS,
 	}
 }
 

@@ -330,7 +330,7 @@ func TestFollower_CountsAllCalls(t *testing.T) {
 	x.post("PostToolUse", `{"tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"ls"}}`, `"agent":"claude-code"`)
 	x.catchUp()
 	require.Equal(t, map[store.CallKey]store.CallCount{
-		{App: "a", Agent: "claude-code", Decided: history.DecidedByAgent, Outcome: history.CallRan}: {Calls: 1},
+		{Decided: history.DecidedByAgent, Outcome: history.CallRan}: {Calls: 1},
 	}, x.counts())
 	open, err := x.Store.OpenCalls(t.Context())
 	require.NoError(t, err)

@@ -221,7 +221,6 @@ type Ratings interface {
 // RatedCall is a call and its state. The store keeps an open one as JSON.
 type RatedCall struct {
 	history.RiskyCall
-	Agent  string `json:"agent,omitempty"` // the coding agent
 	UseID  string `json:"use,omitempty"`
 	Digest string `json:"digest,omitempty"` // of the tool and the arguments
 	// Questions are the questions about the call that may have no answer yet.
@@ -239,11 +238,10 @@ func (c *RatedCall) IsListed() bool {
 
 // CallKey identifies a count of calls.
 type CallKey struct {
-	Quarter    int64
-	App, Agent string
-	Decided    history.CallDecider
-	Risk       schema.Risk // empty: no finding
-	Outcome    history.CallOutcome
+	Quarter int64
+	Decided history.CallDecider
+	Risk    schema.Risk // empty: no finding
+	Outcome history.CallOutcome
 }
 
 // CallCount counts calls, and how many of them were appealed.

@@ -170,7 +170,7 @@ func fillProjections(t testing.TB, b *conformance.Harness) {
 		ToolTimes: map[store.ToolKey]store.ToolTime{{Session: 1, Quarter: 100, Tool: "Bash", Bucket: -1}: {Calls: 2, Failures: 1, TotalMS: 50}, {Session: 1, Quarter: 100, Tool: "Bash", Bucket: 3}: {Calls: 1}},
 		Spend:     map[store.SpendKey]store.Spend{{Session: 1, Quarter: 100, Model: "opus"}: {CostUSD: 0.75, Tokens: history.Tokens{Output: 4}}},
 	})
-	key := store.CallKey{Quarter: 100, App: "app", Agent: "claude-code", Decided: history.DecidedByAgent, Risk: schema.HighRisk, Outcome: history.CallOpen}
+	key := store.CallKey{Quarter: 100, Decided: history.DecidedByAgent, Risk: schema.HighRisk, Outcome: history.CallOpen}
 	b.MustRate(t, &store.RatingBatch{
 		Calls:  []store.RatedCall{conformance.NewRatedCall(1, history.CallOpen), conformance.NewRatedCall(2, history.CallFailed)},
 		Counts: map[store.CallKey]store.CallCount{key: {Calls: 2, Appealed: 1}},

@@ -112,8 +112,12 @@ func TestUpgrade_KeepsEveryRow(t *testing.T) {
 					continue
 				}
 				columns = slices.DeleteFunc(columns, func(c string) bool { return c == "stream_id" || table == "hub" && c == "key" })
-				require.Subset(t, upgraded[table], columns, table)
 				query := `SELECT ` + strings.Join(columns, ", ") + ` FROM ` + table
+				if table == "machine_decisions" { // whose counts by application and agent became one
+					columns = slices.DeleteFunc(columns, func(c string) bool { return c == "app" || c == "agent" })
+					query = `SELECT quarter, decided, risk, outcome, sum(calls), sum(appealed) FROM machine_decisions GROUP BY 1, 2, 3, 4`
+				}
+				require.Subset(t, upgraded[table], columns, table)
 				require.Equal(t, contents(t, before, query, len(columns)), contents(t, after, query, len(columns)), table)
 			}
 			require.Equal(t, []string{"[projections 40]", "[ratings 40]"}, contents(t, after, `SELECT name, cursor FROM cursors`, 2))

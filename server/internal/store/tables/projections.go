@@ -333,7 +333,7 @@ func (t *Tables) OpenCalls(ctx context.Context) ([]store.RatedCall, error) {
 	return collect(ctx, t, func(c *store.RatedCall) []any { return []any{JSONBytes(c)} }, `SELECT facts FROM open_calls ORDER BY seq`)
 }
 
-var machineDecisions = newSumTable("machine_decisions", "quarter, app, agent, decided, risk, outcome", "", "calls, appealed")
+var machineDecisions = newSumTable("machine_decisions", "quarter, decided, risk, outcome", "", "calls, appealed")
 
 func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
 	return t.Commit(ctx, &Op{Run: func(w *Work) error {
@@ -346,7 +346,7 @@ func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
 			}
 		}
 		for key, n := range b.Counts {
-			if err := machineDecisions.add(w, key.Quarter, key.App, key.Agent, key.Decided, key.Risk, key.Outcome, n.Calls, n.Appealed); err != nil {
+			if err := machineDecisions.add(w, key.Quarter, key.Decided, key.Risk, key.Outcome, n.Calls, n.Appealed); err != nil {
 				return err
 			}
 		}
@@ -388,8 +388,8 @@ const (
 	querySessionsRisky = riskyCallColumns + `/*!INDEXED BY risky_calls_by_session*/
 		WHERE session = $1 AND app = $2 AND seq > $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
 	maxSeq          = int64(1)<<53 - 1
-	queryCallCounts = `SELECT app, agent, decided, risk, outcome, sum(calls)::bigint, sum(appealed)::bigint
-		FROM machine_decisions WHERE quarter >= $1 AND quarter < $2 GROUP BY app, agent, decided, risk, outcome`
+	queryCallCounts = `SELECT decided, risk, outcome, sum(calls)::bigint, sum(appealed)::bigint
+		FROM machine_decisions WHERE quarter >= $1 AND quarter < $2 GROUP BY decided, risk, outcome`
 )
 
 func (t *Tables) RiskyCalls(ctx context.Context, f store.RiskyCallFilter) ([]history.RiskyCall, error) {
@@ -421,7 +421,7 @@ func (t *Tables) riskyCalls(ctx context.Context, query string, args ...any) (cal
 
 func (t *Tables) CallCounts(ctx context.Context, from, to int64) (map[store.CallKey]store.CallCount, error) {
 	return collectMap(ctx, t, func(key *store.CallKey, n *store.CallCount) []any {
-		return []any{&key.App, &key.Agent, &key.Decided, &key.Risk, &key.Outcome, &n.Calls, &n.Appealed}
+		return []any{&key.Decided, &key.Risk, &key.Outcome, &n.Calls, &n.Appealed}
 	}, queryCallCounts, from, to)
 }
 

@@ -19,7 +19,7 @@ func NewRatedCall(id schema.EventID, outcome history.CallOutcome) store.RatedCal
 			ID: id, SourceApp: "app", SessionID: "s", ToolName: "Bash", Risk: schema.HighRisk,
 			Codes: []string{"a", "b"}, Decided: history.DecidedByAgent, Outcome: outcome,
 		},
-		Agent: "claude-code", UseID: "t1", Digest: "d1", Quarter: 100, Closed: outcome != history.CallOpen,
+		UseID: "t1", Digest: "d1", Quarter: 100, Closed: outcome != history.CallOpen,
 	}
 }
 
@@ -51,7 +51,7 @@ func (s suite) TestApplyRatings_IsAtomic(t *testing.T) {
 	cursor, err := b.RatingCursor(ctx)
 	require.NoError(t, err)
 	require.Zero(t, cursor)
-	key := store.CallKey{Quarter: 100, App: "app", Agent: "claude-code", Decided: history.DecidedByAgent, Risk: schema.HighRisk, Outcome: history.CallOpen}
+	key := store.CallKey{Quarter: 100, Decided: history.DecidedByAgent, Risk: schema.HighRisk, Outcome: history.CallOpen}
 	d := &store.RatingBatch{
 		From: 0, To: 2, Calls: []store.RatedCall{NewRatedCall(1, history.CallOpen), NewRatedCall(2, history.CallFailed)},
 		Counts: map[store.CallKey]store.CallCount{key: {Calls: 2, Appealed: 1}},
@@ -129,7 +129,7 @@ func (s suite) TestPrune_RemovesRatings(t *testing.T) {
 	for range 2 {
 		b.MustAppend(t, NewDraft("app", "s", "PreToolUse", "Bash"))
 	}
-	key := store.CallKey{Quarter: 100, App: "app", Outcome: history.CallRan}
+	key := store.CallKey{Quarter: 100, Outcome: history.CallRan}
 	b.MustRate(t, &store.RatingBatch{
 		Calls:  []store.RatedCall{NewRatedCall(1, history.CallOpen)},
 		Counts: map[store.CallKey]store.CallCount{key: {Calls: 1}},
