@@ -44,6 +44,7 @@ var feel = table{"What people feel", []figure{
 	{name: "hook that asks nothing, against an empty program, ms", value: metric{"BenchmarkHook", "hook-p50-ms"}, against: metric{"BenchmarkHook", "empty-p50-ms"}, goal: 2},
 	{name: "hook before a call that no policy covers, against an empty program, ms", value: metric{"BenchmarkHook", "gate-p50-ms"}, against: metric{"BenchmarkHook", "empty-p50-ms"}, goal: 2.5},
 	{name: "the same: p95, ms", value: metric{"BenchmarkHook", "gate-p95-ms"}, goal: 15},
+	{name: "hook before a removal of 20,000 files, more than of one file: p95, ms", value: metric{"BenchmarkHook", "remove-20000-more-p95-ms"}, goal: 30},
 	{name: "hook without a hub, ms", value: metric{"BenchmarkHook", "hook-no-hub-p50-ms"}},
 	{name: "hook with 1 MiB on stdin, ms", value: metric{"BenchmarkHook", "hook-1MiB-p50-ms"}},
 	{name: "one poster: POST p50, against a write and fsync, ms", value: metric{"BenchmarkOnePoster", "p50-ms"}, against: metric{"BenchmarkOnePoster", "fsync-p50-ms"}},

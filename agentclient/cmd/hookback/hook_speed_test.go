@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,6 +46,16 @@ func BenchmarkHook(b *testing.B) {
 			return c.command(b.Context())
 		}
 	}
+	// A rule asks for the effect of a removal, as a question does.
+	removal := func(files int) func() *exec.Cmd {
+		tree := newTree(b, files)
+		c := newHookCommand(b, fast.URL(), "", "--policy", filepath.Join(tree, "policy.json"))
+		input := fmt.Sprintf(`{"session_id":"s","hook_event_name":"PreToolUse","cwd":%q,"tool_name":"Bash","tool_input":{"command":"rm -r src"}}`, tree)
+		return func() *exec.Cmd {
+			c.stdin = strings.NewReader(input)
+			return c.command(b.Context())
+		}
+	}
 	empty := buildEmpty(b)
 	shell := func(name string, args ...string) func() *exec.Cmd {
 		if _, err := exec.LookPath(name); err != nil {
@@ -60,6 +71,8 @@ func BenchmarkHook(b *testing.B) {
 		{name: "empty", command: shell(empty)},
 		{name: "hook", command: hookProgram(fast.URL(), input)},
 		{name: "gate", command: hookProgram(fast.URL(), gated)},
+		{name: "remove-1", command: removal(1)},
+		{name: "remove-20000", command: removal(20_000)},
 		{name: "hook-stored", command: hookProgram(stored.URL(), input)},
 		{name: "hook-1MiB", command: hookProgram(fast.URL(), big)},
 		{name: "hook-no-hub", command: hookProgram(clitest.ClosedHubURL(b), input)},
@@ -79,10 +92,37 @@ func BenchmarkHook(b *testing.B) {
 		b.ReportMetric(ms(c.percentile(95)), c.name+"-p95-ms")
 		b.ReportMetric(ms(c.percentile(50))/ms(base), c.name+"/empty")
 	}
+	one, many := contenders[slices.IndexFunc(contenders, hasName("remove-1"))], contenders[slices.IndexFunc(contenders, hasName("remove-20000"))]
+	b.ReportMetric(ms(many.percentile(95)-one.percentile(95)), "remove-20000-more-p95-ms")
 	if best, limit := contenders[1].percentile(0), 5*contenders[0].percentile(0); best >= limit {
 		b.Errorf("the fastest hook took %v, limit %v", best, limit)
 	}
 	b.ReportMetric(0, "ns/op") // meaningless for all contenders together
+}
+
+func hasName(name string) func(*contender) bool {
+	return func(c *contender) bool { return c.name == name }
+}
+
+// newTree returns a git repository with that many files below src, all committed, and a policy that counts
+// what a removal loses.
+func newTree(b testing.TB, files int) string {
+	b.Helper()
+	tree := b.TempDir()
+	require.NoError(b, os.WriteFile(filepath.Join(tree, "policy.json"), []byte(
+		`{"rules": [{"tool": "Bash", "when": {"consequence": {"unrecoverable": {"greater": 100000}}}, "then": "deny"}]}`), 0o600))
+	for i := range files {
+		dir := filepath.Join(tree, "src", strconv.Itoa(i/100))
+		require.NoError(b, os.MkdirAll(dir, 0o700))
+		require.NoError(b, os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), []byte(strconv.Itoa(i)), 0o600))
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "src"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "all"}} {
+		cmd := exec.Command("git", append([]string{"-C", tree}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+		out, err := cmd.CombinedOutput()
+		require.NoError(b, err, string(out))
+	}
+	return tree
 }
 
 func (c *contender) round(b testing.TB) {
