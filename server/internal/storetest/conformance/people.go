@@ -15,7 +15,10 @@ func (s suite) TestPeople_KeepCredentials(t *testing.T) {
 	b := s.open(t)
 	at := time.UnixMilli(1_795_262_400_000)
 	want := store.People{
-		Persons:  []store.Person{{Name: "ada", Role: schema.Admin, Owner: true, CreatedAt: at, SignedIn: true}},
+		Persons: []store.Person{{
+			Name: "ada", Role: schema.Admin, Owner: true, Email: "ada@example.com", Handles: "@ada @shop/web", Subject: "issuer ada", CreatedAt: at, LastSeenAt: at,
+			SignedIn: true, ResetAt: at, ResetBy: "bob", PromotedAt: at, PromotedBy: "bob",
+		}},
 		SignIns:  []store.SignIn{{ID: "s_1", Person: "ada", Method: "pair", UserAgent: "x", Cookie: []byte("c"), Key: []byte("k"), Confirmed: true, CreatedAt: at, LastSeenAt: at}},
 		Codes:    []store.Code{{Hash: []byte("h"), Person: "ada", Method: "pair", Confirmed: true, CreatedAt: at, ExpiresAt: at.Add(time.Minute)}},
 		Passkeys: []store.Passkey{{ID: "k_1", Person: "ada", Name: "phone", RPID: "example.com", Credential: []byte("1"), PublicKey: []byte("2"), SignCount: 3, Flags: 4, Transports: []string{"usb"}, CreatedAt: at}},
@@ -24,6 +27,7 @@ func (s suite) TestPeople_KeepCredentials(t *testing.T) {
 	require.NoError(t, err)
 	got, err := b.People(t.Context())
 	require.NoError(t, err)
+	require.Equal(t, want.Persons, got.Persons)
 	require.Equal(t, want.SignIns, got.SignIns)
 	require.Equal(t, want.Codes, got.Codes)
 	require.Equal(t, want.Passkeys, got.Passkeys)

@@ -15,3 +15,5 @@ INSERT INTO counts SELECT quarter, decided, risk, outcome, sum(calls), sum(appea
 DROP TABLE machine_decisions;
 ALTER TABLE counts RENAME TO machine_decisions;
 ALTER TABLE machine_decisions RENAME CONSTRAINT counts_pkey TO machine_decisions_pkey;
+-- Hubs of before write the columns.
+UPDATE streams SET min_schema = 13;
