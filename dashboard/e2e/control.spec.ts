@@ -40,7 +40,7 @@ test.describe('Appeal', () => {
     await page.clock.install()
     await openAt(page, hub)
     const id = await appeal(hub)
-    await expect(row(page, id)).toContainText('Appeal')
+    await expect(row(page, id)).toContainText('Appeals a refusal')
     await choose(page, id)
     const card = detail(page, id)
     await expect(card.getByTestId('appeal')).toContainText('Refused by Claude Code auto mode')

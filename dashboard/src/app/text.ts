@@ -55,7 +55,7 @@ export const appText = {
 export const badgeText = {
   account: 'Your account, under Team',
   owner: 'Owner',
-  unlocked: 'Programs of the hub’s account can answer',
+  unlocked: 'Unlocked: local programs can answer',
   signIn: 'Sign in',
   lock: 'Lock',
 }

@@ -58,8 +58,8 @@ export const inboxText = {
     sameRequest: ' agents are asking the same thing',
     notAccepted: 'not accepted',
     agentGone: 'agent gone',
-    appeal: 'Appeal',
-    later: 'Later',
+    appeal: 'Appeals a refusal',
+    later: 'Agent goes on meanwhile',
     because: 'because: ',
   },
 
@@ -175,7 +175,7 @@ export const inboxText = {
     approve: 'Approve',
     approvePlan: 'Approve plan',
     approveEdits: (n: number) => `Approve with ${n} ${plural(n, 'edit', 'edits')}`,
-    hold: 'hold',
+    hold: '(hold)',
   },
 
   reason: { required: '· required' },

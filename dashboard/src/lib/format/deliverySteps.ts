@@ -51,7 +51,10 @@ export function deliveryProgress(r: Request, next?: Event): DeliveryProgress | u
   if (!delivery) return undefined
   // No work of a person is lost if a client that had gone gets no timeout.
   const isNotPickedUp = isUndelivered(delivery) && delivery.state !== 'blocked' && !isAnsweredByPeople(r)
-  const way = isNotPickedUp ? [step('open', copy.notPickedUp)] : deliverySteps(delivery, status.respondedAt)
+  const arrived = status.status === 'responded' ? copy.delivered : copy.notified
+  const way = isNotPickedUp
+    ? [step('open', copy.notPickedUp)]
+    : deliverySteps(delivery, arrived, status.respondedAt)
   const after = executionStep(r, next)
   const steps = after ? [saved, ...way, after] : [saved, ...way]
   return { steps, problem: delivery.handledAt || isNotPickedUp ? undefined : problemTitle(delivery) }
@@ -84,7 +87,7 @@ export function ranWithoutApproval({ status, question }: Request): string | unde
   return status.outcome === 'deny' ? copy.ranDespiteDenial : copy.ranUnapproved
 }
 
-function deliverySteps(d: Delivery, respondedAt: number | undefined): [Step, Step] {
+function deliverySteps(d: Delivery, arrived: string, respondedAt: number | undefined): [Step, Step] {
   const took =
     d.deliveredAt !== undefined && respondedAt !== undefined
       ? formatDuration(d.deliveredAt - respondedAt)
@@ -92,31 +95,31 @@ function deliverySteps(d: Delivery, respondedAt: number | undefined): [Step, Ste
   const sent = step('done', copy.sent)
   switch (d.state) {
     case 'acked':
-      return [sent, step('done', copy.delivered, took)]
+      return [sent, step('done', arrived, took)]
     case 'pulled':
-      return [step('done', copy.fetched), step('done', copy.delivered, took)]
+      return [step('done', copy.fetched), step('done', arrived, took)]
     case 'fetched':
-      return [step('done', copy.fetchedUnverified), step('open', copy.delivered)]
+      return [step('done', copy.fetchedUnverified), step('open', arrived)]
     case 'delivered':
       return d.confirmed === 'close'
         ? [sent, step('done', copy.received, took)]
         : [sent, step('open', copy.keptOpen)]
     case 'none':
-      return [step('busy', copy.waitingForAgent), step('open', copy.delivered)]
+      return [step('busy', copy.waitingForAgent), step('open', arrived)]
     case 'queued':
-      return [step('busy', copy.queued), step('open', copy.delivered)]
+      return [step('busy', copy.queued), step('open', arrived)]
     case 'sending':
-      return [step('busy', copy.sending), step('open', copy.delivered)]
+      return [step('busy', copy.sending), step('open', arrived)]
     case 'unconfirmed':
       return [sent, step('failed', copy.unconfirmed)]
     case 'too_late':
       return [sent, step('failed', copy.tooLate)]
     case 'refused':
-      return [step(d.nextAttemptAt ? 'busy' : 'failed', copy.refused), step('open', copy.delivered)]
+      return [step(d.nextAttemptAt ? 'busy' : 'failed', copy.refused), step('open', arrived)]
     case 'unreachable':
-      return [step(d.nextAttemptAt ? 'busy' : 'failed', copy.unreachable), step('open', copy.delivered)]
+      return [step(d.nextAttemptAt ? 'busy' : 'failed', copy.unreachable), step('open', arrived)]
     case 'blocked':
-      return [step('failed', copy.blocked), step('open', copy.delivered)]
+      return [step('failed', copy.blocked), step('open', arrived)]
   }
 }
 

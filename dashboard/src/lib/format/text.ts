@@ -84,6 +84,7 @@ export const requestText = {
     saved: 'saved',
     sent: 'sent',
     delivered: 'delivered',
+    notified: 'agent notified',
     ranAnyway: 'ran anyway',
     continued: 'continued',
     runs: 'runs',
