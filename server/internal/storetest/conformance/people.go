@@ -16,8 +16,8 @@ func (s suite) TestPeople_KeepCredentials(t *testing.T) {
 	at := time.UnixMilli(1_795_262_400_000)
 	want := store.People{
 		Persons: []store.Person{{
-			Name: "ada", Role: schema.Admin, Owner: true, Email: "ada@example.com", Handles: "@ada @shop/web", Subject: "issuer ada", CreatedAt: at, LastSeenAt: at,
-			SignedIn: true, ResetAt: at, ResetBy: "bob", PromotedAt: at, PromotedBy: "bob",
+			Name: "ada", Role: schema.Admin, Owner: true, Email: "ada@example.com", Handles: "@ada @shop/web",
+			Subject: "issuer ada", CreatedAt: at, LastSeenAt: at, SignedIn: true, ResetAt: at, ResetBy: "bob", PromotedAt: at, PromotedBy: "bob",
 		}},
 		SignIns:  []store.SignIn{{ID: "s_1", Person: "ada", Method: "pair", UserAgent: "x", Cookie: []byte("c"), Key: []byte("k"), Confirmed: true, CreatedAt: at, LastSeenAt: at}},
 		Codes:    []store.Code{{Hash: []byte("h"), Person: "ada", Method: "pair", Confirmed: true, CreatedAt: at, ExpiresAt: at.Add(time.Minute)}},
