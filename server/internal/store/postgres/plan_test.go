@@ -138,7 +138,6 @@ func plannedQueries(t *testing.T, b *testStore) []plannedQuery {
 		{"After, transcripts", queryTranscripts, []any{9000, 9512}},
 		{"LeaseDeliveries, next", tables.QueryNextDelivery, []any{""}},
 		{"LeaseDeliveries, due", tables.QueryDueDeliveries, []any{head, "", 9}},
-		{"Stats, undelivered", `SELECT count(*) FROM deliveries WHERE undelivered`, nil},
 		{"Open, pending", tables.QueryPendingQuestions, nil},
 		{"Commits of other hubs, questions", queryChangedQuestions, []any{head - 512, head}},
 		{"Commits of other hubs, counters", queryCounters, []any{""}},

@@ -78,12 +78,14 @@ func (s suite) TestStats_UndeliveredAreAnswersOfPeople(t *testing.T) {
 	t.Parallel()
 	b, ctx := s.open(t), context.Background()
 	for status, state := range map[string]schema.DeliveryState{
-		`"responded","source":"human","outcome":"approve"`:     schema.Unreachable,
-		`"responded","source":"quorum","outcome":"deny"`:       schema.Refused,
-		`"responded","source":"human","outcome":"deny"`:        schema.Acked,
-		`"responded","source":"rule","outcome":"approve"`:      schema.Unreachable,
-		`"timeout","source":"timeout","outcome":"__timeout__"`: schema.Unreachable,
-		`"error","source":"human","outcome":"__cancelled__"`:   schema.Unreachable,
+		`"responded","source":"human","outcome":"approve"`:             schema.Unreachable,
+		`"responded","source":"quorum","outcome":"deny"`:               schema.Refused,
+		`"responded","source":"human","reason":"\u0000"`:               schema.Unreachable,
+		`"timeout","source":"timeout","reason":"\"source\":\"human\""`: schema.Unreachable,
+		`"responded","source":"human","outcome":"deny"`:                schema.Acked,
+		`"responded","source":"rule","outcome":"approve"`:              schema.Unreachable,
+		`"timeout","source":"timeout","outcome":"__timeout__"`:         schema.Unreachable,
+		`"error","source":"human","outcome":"__cancelled__"`:           schema.Unreachable,
 	} {
 		q := b.MustQuestion(t, b.MustAppend(t, NewQuestionDraft("s", time.Time{})).ID)
 		text := []byte(`{"status":` + status + `}`)
@@ -95,7 +97,7 @@ func (s suite) TestStats_UndeliveredAreAnswersOfPeople(t *testing.T) {
 	}
 	stats, err := b.Stats(ctx)
 	require.NoError(t, err)
-	require.EqualValues(t, 2, stats.Undelivered)
+	require.EqualValues(t, 3, stats.Undelivered)
 }
 
 func (s suite) TestOpen_MakesLeasedDeliveriesDue(t *testing.T) {
