@@ -18,7 +18,7 @@ test.describe('People', () => {
     watch,
   }) => {
     await openAt(page, hub)
-    await expect(userBadge(page)).toContainText('Unlocked: local programs can answer')
+    await expect(userBadge(page)).toContainText('Unlocked: some local programs can answer')
     await claimHub(page, hub)
     expect(page.url()).toBe(`${hub.url}/`)
     await expect(userBadge(page)).toContainText('Owner')

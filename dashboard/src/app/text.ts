@@ -55,7 +55,7 @@ export const appText = {
 export const badgeText = {
   account: 'Your account, under Team',
   owner: 'Owner',
-  unlocked: 'Unlocked: local programs can answer',
+  unlocked: 'Unlocked: some local programs can answer',
   signIn: 'Sign in',
   lock: 'Lock',
 }
