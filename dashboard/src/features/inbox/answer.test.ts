@@ -107,6 +107,14 @@ describe('Delivery steps', () => {
     expect(text === '').toBe(trouble === '')
   })
 
+  it('say that the agent knows that no one answered', () => {
+    const acked = { state: 'acked', attempts: 1 } as const
+    const labels = (status: Partial<Status>) =>
+      deliveryProgress(asked({}, { ...status, delivery: acked }))?.steps.map((s) => s.label)
+    expect(labels({ status: 'timeout', source: 'timeout' })).toContain('agent notified')
+    expect(labels({ status: 'responded', source: 'human' })).toContain('delivered')
+  })
+
   it('show how long delivery took', () => {
     expect(
       deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }))?.steps[2]?.took,
