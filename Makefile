@@ -95,8 +95,8 @@ test-dashboard: $(installed) ## run the unit tests of the dashboard
 	$(npm) test
 
 .PHONY: e2e
-e2e: $(installed) build ## test the binaries in a real browser
-	CHROMIUM=$$(scripts/chromium.sh); CHROMIUM_SHELL=$$(scripts/chromium.sh shell); export CHROMIUM CHROMIUM_SHELL HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e
+e2e: $(installed) build ## test the binaries in a real browser; args=… for Playwright
+	CHROMIUM=$$(scripts/chromium.sh); CHROMIUM_SHELL=$$(scripts/chromium.sh shell); export CHROMIUM CHROMIUM_SHELL HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e -- $(args)
 
 .PHONY: e2e-agents
 e2e-agents: export HOOKBACK_E2E_AGENTS := 1

@@ -29,17 +29,15 @@ export default defineConfig({
   fullyParallel: true,
   workers: 3, // they wait more than they compute
   forbidOnly: !!process.env.CI,
-  // The report lists a test that passes on its retry as flaky.
-  retries: process.env.CI ? 1 : 0,
   // A shared machine can stall for seconds. The limits only end tests that hang.
   timeout: 600_000, // the longest tests look at every screen, on a busy machine
   expect: { timeout: 60_000 },
-  reporter: [['list'], ['./e2e/flaky-reporter.ts']],
+  reporter: [['list'], ['./e2e/failed-reporter.ts']],
   use: {
     viewport: { width: 1360, height: 860 },
-    // Tracing doubles the time of a test, or triples it on a large page, so only a retry is
-    // traced. To trace every test, use --trace on.
-    trace: 'on-first-retry',
+    // Tracing doubles the time of a test, or triples it on a large page. scripts/test.sh traces
+    // the tests that failed when it repeats them.
+    trace: 'off',
     launchOptions: launchOptions(process.env.CHROMIUM_SHELL || browser),
   },
 })

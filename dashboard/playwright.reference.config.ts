@@ -5,4 +5,5 @@ export default {
   ...base,
   testDir: 'e2e/reference',
   testMatch: '*.reference.ts',
+  outputDir: 'test-results/reference', // scripts/test.sh repeats what failed in the other tests
 }

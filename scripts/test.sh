@@ -8,8 +8,8 @@ source scripts/go-packages.sh
 scripts/needs.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-touch "$work/summary" "$work/flaky"
-export HOOKBACK_FLAKY=$work/flaky # the browser tests add their names, too
+touch "$work/summary" "$work/flaky" "$work/failed-browser"
+export HOOKBACK_FAILED=$work/failed-browser # the browser tests add the names and errors of those that failed
 
 part() { # name, command…
   local name=$1 result=ok real cpu TIMEFORMAT='%0R %U %S'
@@ -37,11 +37,22 @@ go_tests() { # test_plain or test_raced, package…
   tr '|' '\n' <<<"$tests" >>"$work/flaky"
 }
 
+# Tests that fail in the browser are repeated after both lanes, one at a time and traced.
+browser_tests() {
+  make --no-print-directory e2e || [ -s "$HOOKBACK_FAILED" ]
+}
+
+repeat_browser_tests() {
+  mv "$HOOKBACK_FAILED" "$work/repeated"
+  part repeated make --no-print-directory e2e args='--last-failed --workers=1 --trace=on'
+  if grep -q '^repeated *ok' "$work/summary"; then cut -f 1 "$work/repeated" >>"$work/flaky"; fi
+}
+
 # Two lanes run side by side. The tests of the page in a browser take nearly as long as the Go tests; a third
 # lane beside them starves the browsers while packages are built.
 browser_lane() {
   part page make --no-print-directory test-dashboard
-  part browser make --no-print-directory e2e
+  part browser browser_tests
   part check-page scripts/check.sh page
   part recipes make --no-print-directory recipes
   [ -z "${HOOKBACK_REFERENCE:-}${HOOKBACK_SEEDS:-}" ] || part reference make --no-print-directory e2e-reference
@@ -67,12 +78,12 @@ for lane in browser go; do
 done
 failed=0
 for lane in "${lanes[@]}"; do wait "$lane" || failed=1; done
+if [ -s "$HOOKBACK_FAILED" ]; then repeat_browser_tests 2>&1 | tee "$work/lane-repeated"; fi
 
 printf '\n== make test\n'
 cat "$work/summary"
 if grep -q FAILED "$work/summary"; then
   failed=1
-  # A reader of CI's output may see its end only.
   for log in $(grep -l '^[a-z-]* *FAILED ' "$work"/lane-*); do
     printf '\n== what failed in lane %s\n' "${log##*lane-}"
     grep -E -A 14 '^ *--- FAIL|DATA RACE|^panic:|(build|setup) failed\]|^  [0-9]+\) |FAILED|rror:' "$log" | cut -c 1-240 | tail -n 90
@@ -82,5 +93,11 @@ flaky=$(sort -u "$work/flaky" | grep -vxFf <(grep -v '^#' scripts/flaky.txt) || 
 if [ -n "$flaky" ]; then
   sed 's/^/flaky, passed only when repeated: /' <<<"$flaky"
   [ -n "${CI:-}" ] || failed=1
+fi
+# A reader of CI's output may see its last lines only.
+if [ $failed = 1 ]; then
+  grep FAILED "$work/summary" || true
+  { grep -hE '^ *--- FAIL|DATA RACE|^panic:|(build|setup) failed\]' "$work"/lane-* || true; cat "$HOOKBACK_FAILED" 2>/dev/null || true; } |
+    sort -u | cut -c 1-300 | tail -n 12 | sed 's/^/failed: /'
 fi
 exit $failed
