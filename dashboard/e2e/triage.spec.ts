@@ -41,6 +41,7 @@ test.describe('Triage', () => {
     expect(await accessibilityViolations(page)).toEqual([])
     const { id } = await agent.ask(hub, { question: 'May I?' })
     await hub.event('PreToolUse', { tool_name: 'Bash', tool_input: { command: 'make' } })
+    await expect(detail(page, id)).toBeVisible() // selects the first request that comes
     await hub.post(`/events/${id}/respond`, { permission: true })
     await expect(detail(page, id).getByTestId('settled')).toBeVisible()
     await visit(page, '/')

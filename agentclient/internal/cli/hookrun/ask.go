@@ -293,7 +293,7 @@ func (h *hookRun) transcriptOf(c *hook.Call) string {
 
 // readPlan returns the plan in the file, or the newest in the transcript. Claude Code keeps plans in its directory.
 func (h *hookRun) readPlan(file, path string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), h.transcriptTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), planTimeout)
 	defer cancel()
 	var folders []string
 	for _, dir := range []string{h.env("CLAUDE_CONFIG_DIR"), filepath.Join(cli.AccountHome(h.env), ".claude")} {

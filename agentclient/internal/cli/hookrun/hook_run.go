@@ -39,6 +39,7 @@ const (
 	connectTimeout    = 500 * time.Millisecond // long enough for a hub to restart
 	acceptTimeout     = 5 * time.Second        // for the hub to accept the question
 	transcriptTimeout = 20 * time.Millisecond  // for reading the agent's transcript
+	planTimeout       = 2 * time.Second        // for reading a plan, without which its question shows nothing to decide on
 	hubTimeoutGrace   = 500 * time.Millisecond // for the hub's own timeout to arrive
 	flushTimeout      = 5 * time.Second        // for spooled events, which are sent while the question is pending
 )
