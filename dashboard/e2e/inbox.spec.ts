@@ -459,6 +459,7 @@ test.describe('Inbox', () => {
     await page.getByLabel('Why').fill('Not today')
     await page.getByLabel('Why').press('Control+Enter')
     expect(await answer).toMatchObject({ permission: false, outcome: '__cancelled__' })
+    await expect(page.getByTestId('polite')).toHaveText('api was notified that you canceled')
     await expect(detail(page, id).getByTestId('settled')).toContainText('Canceled')
     await expect(detail(page, id).getByTestId('settled')).toContainText('Not today')
   })

@@ -47,6 +47,8 @@ export const appText = {
     newRequests: (n: number) => `${n} new requests`,
     delivered: (agent: string) => `Your answer was delivered to ${agent}`,
     undelivered: (agent: string) => `Your answer was not delivered to ${agent}`,
+    notified: (agent: string) => `${agent} was notified that you canceled`,
+    notNotified: (agent: string) => `${agent} was not notified that you canceled`,
     rejected: (why: string) => `Your answer was not accepted: ${why}`,
   },
 }

@@ -115,6 +115,13 @@ describe('Delivery steps', () => {
     expect(labels({ status: 'responded', source: 'human' })).toContain('delivered')
   })
 
+  it('say that the agent will know of a cancellation that is not saved yet', () => {
+    const labels = (submission: Request['submission']) =>
+      deliveryProgress({ ...asked({}, {}), submission })?.steps.map((s) => s.label)
+    expect(labels({ since: 1, cancel: '' })).toContain('agent notified')
+    expect(labels({ since: 1, answer: { permission: true } })).toContain('delivered')
+  })
+
   it('show how long delivery took', () => {
     expect(
       deliveryProgress(delivered({ state: 'acked', attempts: 1, deliveredAt: 1011 }))?.steps[2]?.took,

@@ -32,11 +32,12 @@ export interface DeliveryProgress {
  */
 export function deliveryProgress(r: Request, next?: Event): DeliveryProgress | undefined {
   const { status } = r
-  if (r.submission) {
-    return { steps: [step('busy', copy.saving), step('open', copy.sent), step('open', copy.delivered)] }
-  }
-  if (inUndoWindow(r)) {
-    return { steps: [step('done', copy.saved), step('open', copy.sent), step('open', copy.delivered)] }
+  const isAnswer =
+    status.status === 'responded' || status.held || (r.submission && r.submission.cancel === undefined)
+  const arrived = isAnswer ? copy.delivered : copy.notified
+  if (r.submission || inUndoWindow(r)) {
+    const first = r.submission ? step('busy', copy.saving) : step('done', copy.saved)
+    return { steps: [first, step('open', copy.sent), step('open', arrived)] }
   }
   // Nothing is sent to an agent that has stopped waiting by itself.
   const isSilent =
@@ -51,7 +52,6 @@ export function deliveryProgress(r: Request, next?: Event): DeliveryProgress | u
   if (!delivery) return undefined
   // No work of a person is lost if a client that had gone gets no timeout.
   const isNotPickedUp = isUndelivered(delivery) && delivery.state !== 'blocked' && !isAnsweredByPeople(r)
-  const arrived = status.status === 'responded' ? copy.delivered : copy.notified
   const way = isNotPickedUp
     ? [step('open', copy.notPickedUp)]
     : deliverySteps(delivery, arrived, status.respondedAt)
