@@ -220,6 +220,16 @@ describe('HubState answer', () => {
     expect(happened.map((h) => h.kind)).toEqual(['reached'])
   })
 
+  it('reports a delivery that was faster than the response', async () => {
+    const taken = hub.answer(90, { permission: true })
+    const delivery = { state: 'acked', attempts: 1, deliveredAt: 5 } as const
+    say(statusOf(90, { status: 'responded', revision: 3, delivery }))
+    expect(happened).toEqual([])
+    answering.resolve(aRequest(90, {}, { status: 'responded', revision: 3, delivery }))
+    expect(await taken).toBe(true)
+    expect(happened.map((h) => h.kind)).toEqual(['reached'])
+  })
+
   it('is refused while the page has only a summary of the request', async () => {
     const toolCall = { name: 'Bash', arguments: { command: 'ls …' } }
     const listed = { type: 'event', data: { ...aRequest(104, { toolCall }), questionTruncated: true } }

@@ -539,7 +539,8 @@ export class HubState extends HubNotices {
 
   /** Announces the delivery state of this page's answers. */
   private announceDelivery(before: Request | undefined, now: Request): void {
-    const was = before?.status.delivery?.state
+    // The agent may have the answer before this page knows that its answer is the one.
+    const was = before?.mine ? before.status.delivery?.state : undefined
     const is = now.status.delivery?.state
     if (!now.mine || was === is) return
     if (is === 'acked' || is === 'pulled' || is === 'delivered')
