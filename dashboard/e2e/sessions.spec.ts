@@ -266,10 +266,26 @@ test.describe('Sessions', () => {
       await expect(messages.nth(2)).toHaveClass(/found/)
     })
 
+    test('is read again while the figures of the hub are behind', async ({ page, hub, agent }) => {
+      await postSession(hub, agent)
+      let reads = 0
+      await page.route('**/api/session?**', async (route) => {
+        const response = await route.fetch()
+        const detail = (await response.json()) as { session: { transcript?: number }; lagMs?: number }
+        if (++reads <= 4) {
+          delete detail.session.transcript
+          detail.lagMs = 3000
+        }
+        await route.fulfill({ response, json: detail })
+      })
+      await openAt(page, hub, sessionPath + '?tab=transcript')
+      await expect(page.getByTestId('transcript').getByRole('article')).toHaveCount(3)
+    })
+
     test('draws five thousand messages in parts and searches all of them', async ({ page, hub }) => {
       const long = Array.from({ length: 5000 }, (_, i) => ({
         role: i % 2 ? 'assistant' : 'user',
-        content: `message number ${i} ${'words '.repeat(200)}`,
+        content: `message number ${i} ${'words '.repeat(50)}`,
       }))
       await hub.event('Stop', {}, { chat: long })
       await openAt(page, hub, sessionPath + '?tab=transcript')
