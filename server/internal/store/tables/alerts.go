@@ -13,24 +13,18 @@ var alerts = newTable("alerts", "id", "id, rule, kind, app, session, person, evi
 })
 
 func (t *Tables) OpenAlert(ctx context.Context, a control.Alert) (stored control.Alert, opened bool, err error) {
-	err = t.Write(ctx, Policy, func(w *Work) (err error) {
-		stored, opened = a, false
-		if stored.ID, err = nextID(w, "alerts"); err != nil {
-			return err
-		}
-		n, err := w.ExecCount(alerts.inserts+` ON CONFLICT DO NOTHING`, alerts.values(&stored)...)
-		opened = n > 0
-		return err
+	err = t.change(ctx, Policy, func(w *Work) {
+		stored = a
+		stored.ID = nextID(w, "alerts")
+		opened = w.count(alerts.inserts+` ON CONFLICT DO NOTHING`, alerts.values(&stored)...) > 0
 	})
 	return stored, opened, err
 }
 
 func (t *Tables) CloseAlert(ctx context.Context, id int64, at schema.Millis) error {
-	return t.Write(ctx, Policy, func(w *Work) error {
-		if err := w.Exec(`UPDATE alerts SET closed_at = $1 WHERE id = $2 AND closed_at = 0`, int64(at), id); err != nil {
-			return err
-		}
-		return w.Exec(`DELETE FROM alerts WHERE closed_at > 0 AND id <= (SELECT id FROM alerts
+	return t.change(ctx, Policy, func(w *Work) {
+		w.do(`UPDATE alerts SET closed_at = $1 WHERE id = $2 AND closed_at = 0`, int64(at), id)
+		w.do(`DELETE FROM alerts WHERE closed_at > 0 AND id <= (SELECT id FROM alerts
 			WHERE closed_at > 0 ORDER BY id DESC LIMIT 1 OFFSET $1)`, store.MaxClosedAlerts)
 	})
 }

@@ -70,12 +70,12 @@ func (t *Tables) startAppend(d *store.EventDraft) *pendingAppend {
 		a.op.Kind = PlainEvent | OneRow
 	}
 	a.op.Key, a.op.Bytes = hashKey(d.IdempotencyKey), len(d.Envelope)+len(d.Payload)+len(d.Transcript)
-	a.op.Run = func(w *Work) (err error) {
-		if a.receipt, err = w.Append(d, uid, a.op.Key, takes); err == nil && endsGrants && !a.receipt.Replayed {
-			err = w.endRepeats(a.receipt.Event)
+	a.op.Run = resultOf(func(w *Work) {
+		a.receipt = w.appendDraft(d, uid, a.op.Key, takes)
+		if endsGrants && !a.receipt.Replayed {
+			w.endRepeats(a.receipt.Event)
 		}
-		return err
-	}
+	})
 	a.err = t.Queue.Add(&a.op)
 	return a
 }
@@ -96,54 +96,50 @@ func (a *pendingAppend) wait(ctx context.Context, t *Tables) (store.Receipt, err
 }
 
 // Append appends a draft. takes is set if a directive may wait for the draft's session.
-func (w *Work) Append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) (receipt store.Receipt, err error) {
-	if key != nil {
-		if seq, found, err := w.EventByKey(key); err != nil || found {
-			return w.replay(seq, d, err)
+func (w *Work) Append(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) (store.Receipt, error) {
+	receipt := w.appendDraft(d, uid, key, takes)
+	return receipt, w.err
+}
+
+func (w *Work) appendDraft(d *store.EventDraft, uid uuid.UUID, key []byte, takes bool) (receipt store.Receipt) {
+	if key != nil && w.err == nil {
+		var seq int64
+		var found bool
+		if seq, found, w.err = w.EventByKey(key); found || w.err != nil {
+			return w.replay(seq, d)
 		}
 	}
 	e := d.Event
 	seq, previous := w.nextSeq(), w.Received
 	e.ID, e.ReceivedAt = schema.EventID(seq), w.receivedAt(d.ReceivedAt)
-	if err = w.markTime(seq, previous); err == nil {
-		err = w.InsertEvent(&e, uid, key)
+	w.markTime(seq, previous)
+	if w.err == nil {
+		w.err = w.InsertEvent(&e, uid, key)
 	}
-	if err == nil && d.Transcript != nil {
-		err = w.Exec(`INSERT INTO chats (seq, chat) VALUES ($1, $2)`, seq, d.Transcript)
+	if d.Transcript != nil {
+		w.do(`INSERT INTO chats (seq, chat) VALUES ($1, $2)`, seq, d.Transcript)
 	}
 	var leader *groupRow
-	if err == nil && d.NewQuestion != nil {
-		leader, err = w.insertQuestion(&e, d.NewQuestion)
-	}
-	if err != nil {
-		return receipt, err
+	if d.NewQuestion != nil {
+		leader = w.insertQuestion(&e, d.NewQuestion)
 	}
 	w.Events++
 	w.Bytes += int64(len(e.Envelope) + len(e.Payload))
 	w.publish(store.LogRow{Seq: seq, Event: &e, Kinds: d.NewQuestion.Kinds(), HasTranscript: d.Transcript != nil})
-	if err = w.joinGroup(e.ID, leader); err == nil {
-		err = w.AdvanceMessages(&e, d.Messages)
-	}
+	w.joinGroup(e.ID, leader)
+	w.fail(w.AdvanceMessages(&e, d.Messages))
 	receipt.Event = &e
-	if err == nil && takes {
-		receipt.Directive, err = w.directive(&e, d.Directive)
+	if takes {
+		receipt.Directive = w.directive(&e, d.Directive)
 	}
-	if err == nil {
-		err = w.Supersede(e.ID, d.NewQuestion)
-	}
-	return receipt, err
+	w.fail(w.Supersede(e.ID, d.NewQuestion))
+	return receipt
 }
 
 // replay returns the receipt of a draft whose idempotency key belongs to the event seq.
-func (w *Work) replay(seq int64, d *store.EventDraft, err error) (store.Receipt, error) {
-	r := store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true}
-	if err == nil {
-		err = w.replayIdempotent(seq, d.NewQuestion)
-	}
-	if err == nil {
-		r.Directive, err = w.repeatedDirective(seq, d)
-	}
-	return r, err
+func (w *Work) replay(seq int64, d *store.EventDraft) store.Receipt {
+	w.replayIdempotent(seq, d.NewQuestion)
+	return store.Receipt{Event: &store.Event{ID: schema.EventID(seq)}, Replayed: true, Directive: w.repeatedDirective(seq, d)}
 }
 
 func (t *Tables) HasKey(ctx context.Context, key string) (bool, error) {
@@ -157,24 +153,25 @@ const QueryByKey = `SELECT seq FROM events WHERE key = $1`
 // replayIdempotent stores the address of a repeated question. An answer in the outbox becomes due now, unless
 // the agent has it or a version 1 listener may have it. It fails with schema.ErrKeyConflict if the repeat is not
 // the request that the key belongs to.
-func (w *Work) replayIdempotent(seq int64, q *store.NewQuestion) error {
+func (w *Work) replayIdempotent(seq int64, q *store.NewQuestion) {
 	var first store.NewQuestion
-	isQuestion, err := w.Get([]any{&first.BodyHash, &first.AskHash, &first.SecretHash},
+	isQuestion := w.find([]any{&first.BodyHash, &first.AskHash, &first.SecretHash},
 		`SELECT body_hash, ask_hash, secret_hash FROM questions WHERE seq = $1`, seq)
-	switch {
-	case err != nil || !isQuestion && q == nil:
-		return err
-	case !isQuestion || q == nil || !q.Repeats(&first):
-		return schema.ErrKeyConflict
+	if !isQuestion && q == nil {
+		return
+	}
+	w.require(isQuestion && q != nil && q.Repeats(&first), schema.ErrKeyConflict)
+	if w.err != nil {
+		return
 	}
 	place := w.t.placeOf(q.URL)
-	err = w.Exec(`UPDATE questions SET url = $1, listener_key = $2, version = version + 1, owner = $3, machine = $4 WHERE seq = $5`,
+	w.do(`UPDATE questions SET url = $1, listener_key = $2, version = version + 1, owner = $3, machine = $4 WHERE seq = $5`,
 		q.URL, q.ListenerKey, place.Owner, place.Machine, seq)
-	if err != nil || q.URL == "" {
-		return err
+	if q.URL == "" {
+		return
 	}
 	now := Millis(w.Now)
-	return w.Exec(`UPDATE deliveries SET state = $1, open = true, undelivered = true, handled = 0, due = $2, wake = greatest($2, leased),
+	w.do(`UPDATE deliveries SET state = $1, open = true, undelivered = true, handled = 0, due = $2, wake = greatest($2, leased),
 			until = greatest(until, $3)/*[*/, machine = $8/*]*/
 		WHERE seq = $4 AND NOT sent AND state NOT IN ($5, $6, $7)`,
 		schema.Queued, now, now+callbackRetryWindow.Milliseconds(), seq, schema.Acked, schema.Pulled, schema.Delivered, place.Machine)
@@ -197,24 +194,20 @@ func (w *Work) receivedAt(at time.Time) time.Time {
 
 // markTime adds a mark if the event seq is the first one of its quarter-hour. The event before it was received
 // at previous.
-func (w *Work) markTime(seq, previous int64) error {
-	if w.Received/store.QuarterMS == previous/store.QuarterMS {
-		return nil
+func (w *Work) markTime(seq, previous int64) {
+	if w.Received/store.QuarterMS != previous/store.QuarterMS {
+		w.do(`INSERT INTO time_marks (received_at, seq, previous) VALUES ($1, $2, $3)
+			ON CONFLICT (received_at) DO UPDATE SET seq = excluded.seq, previous = excluded.previous`, w.Received, seq, previous)
 	}
-	return w.Exec(`INSERT INTO time_marks (received_at, seq, previous) VALUES ($1, $2, $3)
-		ON CONFLICT (received_at) DO UPDATE SET seq = excluded.seq, previous = excluded.previous`, w.Received, seq, previous)
 }
 
 // insertQuestion stores the question of the new event e. The caller publishes the event, and then joins the
 // question to the group of the leader.
-func (w *Work) insertQuestion(e *store.Event, q *store.NewQuestion) (leader *groupRow, err error) {
-	leader, err = w.groupLeader(e, q)
-	if err != nil {
-		return nil, err
-	}
+func (w *Work) insertQuestion(e *store.Event, q *store.NewQuestion) (leader *groupRow) {
+	leader = w.groupLeader(e, q)
 	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, Everyone)
 	place := w.t.placeOf(q.URL)
-	err = w.Exec(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
+	w.do(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
 			body_hash, ask_hash, secret_hash, has_nonce, addressed, owner, machine)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
@@ -227,24 +220,17 @@ func (w *Work) insertQuestion(e *store.Event, q *store.NewQuestion) (leader *gro
 		Nullable(q.DuplicateKey), q.Requester, Nullable(q.SharedListener),
 		Nullable(q.BodyHash), Nullable(q.AskHash), Nullable(q.SecretHash),
 		q.HasNonce, isAddressed, place.Owner, place.Machine)
-	if err == nil {
-		err = w.insertAppeal(e, q.Appeal)
-	}
-	if err != nil {
-		return nil, err
-	}
+	w.insertAppeal(e, q.Appeal)
 	waiter, err := waiterOf(e.Status)
-	if err != nil {
-		return nil, err
-	}
+	w.fail(err)
 	w.pending = append(w.pending, PendingUpdate{ID: e.ID, Row: pendingQuestion{
 		App: e.App, Session: e.Session, Deadline: Millis(q.Deadline), TimerAt: Millis(q.Timers.Next()),
 		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
 	}})
 	if isAddressed {
-		err = w.insertAwaiting(e.ID, e.App, q.Awaiting)
+		w.insertAwaiting(e.ID, e.App, q.Awaiting)
 	}
-	return leader, err
+	return leader
 }
 
 // The sample listener of protocol version 1 gives an answer to the newest question of its
@@ -263,38 +249,30 @@ const (
 // the delivery of unsent answers to it.
 func (w *Work) Supersede(id schema.EventID, q *store.NewQuestion) error {
 	if q == nil || q.SharedListener == nil {
-		return nil
+		return w.err
 	}
 	var older []schema.EventID
 	for _, query := range []string{querySharedListener, queryUnsentToListener} {
-		ids, err := collectIn(w, column[schema.EventID], query, q.SharedListener, id)
-		if err != nil {
-			return err
-		}
-		older = append(older, ids...)
+		older = append(older, collectIn(w, column[schema.EventID], query, q.SharedListener, id)...)
 	}
 	for _, seq := range older {
-		question, err := w.questionAsOf(seq)
-		if err != nil {
-			return err
+		question := w.questionAsOf(seq)
+		if w.err != nil {
+			return w.err
 		}
 		change, err := q.Supersede(question, id)
 		if err != nil {
 			return err
 		}
-		if err := w.apply(change); err != nil {
-			return err
-		}
+		w.apply(change)
 	}
-	return nil
+	return w.err
 }
 
 func (t *Tables) Apply(ctx context.Context, c store.Change) error {
-	err := t.Write(ctx, Essential, func(w *Work) error {
-		if err := t.RequireCurrent(c.Authority); err != nil {
-			return err
-		}
-		return w.apply(&c)
+	err := t.change(ctx, Essential, func(w *Work) {
+		w.fail(t.RequireCurrent(c.Authority))
+		w.apply(&c)
 	})
 	if errors.Is(err, store.ErrConflict) {
 		return t.explainConflict(ctx, c.Event.ID)
@@ -303,90 +281,61 @@ func (t *Tables) Apply(ctx context.Context, c store.Change) error {
 }
 
 // apply writes the change of a question, with those of its duplicates.
-func (w *Work) apply(c *store.Change) error {
+func (w *Work) apply(c *store.Change) {
 	before, _ := w.pendingQuestion(c.Event.ID)
-	if err := w.applyOne(c); err != nil {
-		return err
-	}
+	w.applyOne(c)
 	for i := range c.Duplicates {
-		if err := w.applyOne(&c.Duplicates[i]); err != nil {
-			return err
-		}
+		w.applyOne(&c.Duplicates[i])
 	}
 	switch {
 	case c.Ends:
-		return w.leaveGroup(c.Event.ID, before.Same, before.SameAs)
+		w.leaveGroup(c.Event.ID, before.Same, before.SameAs)
 	case isGrouped(c.Status):
-		return w.replaceLostLeader(c.Event.ID)
-	default:
-		return nil
+		w.replaceLostLeader(c.Event.ID)
 	}
 }
 
 // applyOne writes the change of a single question, without its duplicates.
-func (w *Work) applyOne(c *store.Change) error {
+func (w *Work) applyOne(c *store.Change) {
 	id := c.Event.ID
-	if version, ok := w.versions[id]; ok && version != c.Version {
-		return store.ErrConflict
-	}
-	if c.Approves {
-		if err := w.requireNotFrozen(c.Event.App, c.Event.Session); err != nil {
-			return err
-		}
+	version, isChanged := w.versions[id]
+	w.require(!isChanged || version == c.Version, store.ErrConflict)
+	w.require(!c.Approves || w.freezeOf(c.Event.App, c.Event.Session) == nil, schema.ErrFrozen)
+	if w.err != nil {
+		return
 	}
 	pending, isPending := w.pendingQuestion(id)
 	settles := c.Ends || isPending && c.State != schema.Pending
 	seq := w.nextSeq()
-	err := w.InsertChange(seq, id, c.Ends, c.Status)
-	if err != nil {
-		return err
-	}
-	if err := w.updateQuestion(c, settles); err != nil {
-		return err
-	}
+	w.err = w.InsertChange(seq, id, c.Ends, c.Status)
+	w.updateQuestion(c, settles)
 	w.versions[id] = c.Version + 1
 	if isPending {
-		if err := w.updatePending(c, pending, settles); err != nil {
-			return err
-		}
+		w.updatePending(c, pending, settles)
 	}
 	if c.Rule != 0 {
-		if err := w.recordRuleUse(c.Rule); err != nil {
-			return err
-		}
+		w.recordRuleUse(c.Rule)
 	}
 	if c.Delivery != nil {
-		err = w.upsertDelivery(id, c.Delivery)
+		w.upsertDelivery(id, c.Delivery)
 	}
-	if err == nil {
-		err = w.AppendLedger(c.Ledger...)
-	}
-	if err == nil {
-		err = w.endAppeal(c.Event, c.Grant)
-	}
-	if err != nil {
-		return err
-	}
+	w.record(c.Ledger...)
+	w.endAppeal(c.Event, c.Grant)
 	row := changeLogRow(seq, c.Event, c.Status, c.Ends)
 	row.Kinds = c.Kinds()
 	w.publish(row)
-	return nil
 }
 
 // updateQuestion writes the row of a question once, guarded by its version. The columns of indexes are assigned
 // only if it settles: SQLite would rewrite their entries even if the values are the same.
-func (w *Work) updateQuestion(c *store.Change, settles bool) error {
+func (w *Work) updateQuestion(c *store.Change, settles bool) {
 	args := append([]any{c.Status, Nullable(c.Answer), Nullable(c.Receipt), Nullable(c.Proofs), Millis(w.Now)}, changedColumns(c)...)
 	args = append(args, c.Event.ID, c.Version)
 	var ended string
 	if settles {
-		listed, err := inboxStatus(c)
-		if err != nil {
-			return err
-		}
-		ended, args = `, state = $15, inbox = $16`, append(args, c.State, string(listed))
+		ended, args = `, state = $15, inbox = $16`, append(args, c.State, string(w.inboxStatus(c)))
 	}
-	return w.ExecOne(guardVersion, `UPDATE questions SET /*!last_change = last_insert_rowid(),*/ version = version + 1, status = $1,
+	w.doGuarded(guardVersion, `UPDATE questions SET /*!last_change = last_insert_rowid(),*/ version = version + 1, status = $1,
 			answer = coalesce($2, answer), receipt = coalesce($3, receipt), proofs = coalesce($4, proofs), changed_at = $5, deadline = coalesce($6, deadline),
 			held = CASE WHEN $8::bigint IS NULL THEN held ELSE $7 END, held_until = coalesce($8, held_until),
 			remind_at = coalesce($9, remind_at), escalate_at = coalesce($10, escalate_at), next_at = coalesce($11, next_at),
@@ -398,29 +347,23 @@ const guardVersion Guard = "version"
 
 // updatePending updates the copy of a pending question: its awaiting rows, and the
 // facts in memory.
-func (w *Work) updatePending(c *store.Change, row pendingQuestion, settles bool) error {
+func (w *Work) updatePending(c *store.Change, row pendingQuestion, settles bool) {
 	id := c.Event.ID
 	if row.IsAddressed && (settles || c.Awaiting != nil) {
-		if err := w.Exec(`DELETE FROM awaiting WHERE seq = $1`, id); err != nil {
-			return err
-		}
+		w.do(`DELETE FROM awaiting WHERE seq = $1`, id)
 	}
 	if settles {
-		listed, err := inboxStatus(c)
-		if err == nil && listed == inbox.HitlDecided {
+		if w.inboxStatus(c) == inbox.HitlDecided {
 			w.Decided++
 		}
 		w.pending = append(w.pending, PendingUpdate{ID: id, Ended: true})
-		return err
+		return
 	}
-	if err := row.update(c); err != nil {
-		return err
-	}
+	w.fail(row.update(c))
 	w.pending = append(w.pending, PendingUpdate{ID: id, Row: row})
 	if c.Awaiting != nil && row.IsAddressed {
-		return w.insertAwaiting(id, row.App, c.Awaiting)
+		w.insertAwaiting(id, row.App, c.Awaiting)
 	}
-	return nil
 }
 
 // explainConflict returns the error of a change that failed a guard.
@@ -443,18 +386,14 @@ func isGrouped(status []byte) bool {
 }
 
 // inboxStatus returns the status in the inbox of a question that c settles.
-func inboxStatus(c *store.Change) (inbox.HitlStatus, error) {
-	st := schema.Status{Status: c.State}
-	if c.State == schema.Failed { // only its outcome shows whether people decided it
-		var outcome struct {
-			Outcome schema.Outcome `json:"outcome"`
-		}
-		if err := json.Unmarshal(c.Status, &outcome); err != nil {
-			return "", err
-		}
-		st.Outcome = outcome.Outcome
+func (w *Work) inboxStatus(c *store.Change) inbox.HitlStatus {
+	var outcome struct {
+		Outcome schema.Outcome `json:"outcome"`
 	}
-	return inbox.StatusOf(&st), nil
+	if c.State == schema.Failed { // only its outcome shows whether people decided it
+		w.fail(json.Unmarshal(c.Status, &outcome))
+	}
+	return inbox.StatusOf(&schema.Status{Status: c.State, Outcome: outcome.Outcome})
 }
 
 // changeLogRow returns the log row of a change. A resolution carries the whole event,

@@ -15,22 +15,17 @@ var coverage = newTable("coverage AS c", "host, account, agent", "host, account,
 	})
 
 func (t *Tables) PutCoverage(ctx context.Context, rows []store.CoverageRow, now time.Time) error {
-	return t.Write(ctx, Plain, func(w *Work) error {
+	return t.change(ctx, Plain, func(w *Work) {
 		for _, r := range rows {
 			r.Report, r.Proof = NonNil(r.Report), NonNil(r.Proof)
-			err := w.Exec(coverage.inserts+` ON CONFLICT (host, account, agent) DO UPDATE SET
+			w.do(coverage.inserts+` ON CONFLICT (host, account, agent) DO UPDATE SET
 				report = CASE WHEN excluded.reported_at >= c.reported_at THEN excluded.report ELSE c.report END,
 				reported_at = greatest(excluded.reported_at, c.reported_at),
 				proof = CASE WHEN excluded.proven_at >= c.proven_at THEN excluded.proof ELSE c.proof END,
 				proven_at = greatest(excluded.proven_at, c.proven_at)`, coverage.values(&r)...)
-			if err != nil {
-				return err
-			}
 		}
-		if err := w.Exec(`DELETE FROM coverage WHERE greatest(reported_at, proven_at) < $1`, Millis(now.Add(-store.CoverageAge))); err != nil {
-			return err
-		}
-		return w.Exec(`DELETE FROM coverage WHERE (host, account, agent) IN (SELECT host, account, agent FROM (SELECT *, row_number() OVER
+		w.do(`DELETE FROM coverage WHERE greatest(reported_at, proven_at) < $1`, Millis(now.Add(-store.CoverageAge)))
+		w.do(`DELETE FROM coverage WHERE (host, account, agent) IN (SELECT host, account, agent FROM (SELECT *, row_number() OVER
 			(PARTITION BY requester ORDER BY greatest(reported_at, proven_at) DESC, host, account, agent) AS n FROM coverage) AS c WHERE n > $1)`, store.MaxCoverage)
 	})
 }

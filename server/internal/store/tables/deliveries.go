@@ -16,7 +16,7 @@ func (t *Tables) LeaseDeliveries(ctx context.Context, now, until time.Time, n in
 	if next, err = t.nextDelivery(ctx); err != nil || next.IsZero() || next.After(now) {
 		return nil, next, err // nothing to lease: spare the writer
 	}
-	leased, err = write(ctx, t, Essential, func(w *Work) ([]schema.EventID, error) { return w.leaseDeliveries(now, until, n) })
+	leased, err = write(ctx, t, Essential, func(w *Work) []schema.EventID { return w.leaseDeliveries(now, until, n) })
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -48,29 +48,30 @@ const (
 )
 
 // leaseDeliveries leases up to n deliveries that are due, the earliest first.
-func (w *Work) leaseDeliveries(now, until time.Time, n int) ([]schema.EventID, error) {
+func (w *Work) leaseDeliveries(now, until time.Time, n int) []schema.EventID {
 	type dueDelivery struct {
 		id   schema.EventID
 		wake int64
 	}
-	due, err := collectIn(w, func(d *dueDelivery) []any { return []any{&d.id, &d.wake} },
+	due := collectIn(w, func(d *dueDelivery) []any { return []any{&d.id, &d.wake} },
 		QueryDueDeliveries, Millis(now), w.t.Place().Machine, n)
-	if err != nil || len(due) == 0 {
-		return nil, err
+	if len(due) == 0 {
+		return nil
 	}
 	slices.SortStableFunc(due, func(a, b dueDelivery) int { return cmp.Compare(a.wake, b.wake) })
 	ids := make([]schema.EventID, min(n, len(due)))
 	for i := range ids {
 		ids[i] = due[i].id
 	}
-	return ids, w.Exec(leaseDeliveries, Millis(until), slices.Clone(ids), w.t.Place().Owner)
+	w.do(leaseDeliveries, Millis(until), slices.Clone(ids), w.t.Place().Owner)
+	return ids
 }
 
 // upsertDelivery stores the delivery of an answer. A hub can't keep the lease of a delivery to a loopback address
 // of another machine.
-func (w *Work) upsertDelivery(id schema.EventID, d *store.Delivery) error {
+func (w *Work) upsertDelivery(id schema.EventID, d *store.Delivery) {
 	place := w.t.Place()
-	return w.Exec(upsertDelivery, id, d.AnswerID, d.State, d.Attempts, d.Sent, Millis(d.Due), Millis(d.Until), Millis(d.Handled),
+	w.do(upsertDelivery, id, d.AnswerID, d.State, d.Attempts, d.Sent, Millis(d.Due), Millis(d.Until), Millis(d.Handled),
 		d.IsOpen(), d.IsUndelivered(), Millis(d.Leased), place.Owner, place.Machine)
 }
 

@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,36 +22,34 @@ func (t *Tables) hasOutstanding(e *store.Event) bool {
 }
 
 // directivePart adds its part to the directive for an event.
-type directivePart func(*control.Directive, *store.Event, *store.DirectiveRequest) error
+type directivePart func(*control.Directive, *store.Event, *store.DirectiveRequest)
 
-func newDirective(e *store.Event, r *store.DirectiveRequest, parts ...directivePart) (*control.Directive, error) {
+func newDirective(e *store.Event, r *store.DirectiveRequest, parts ...directivePart) *control.Directive {
 	d := &control.Directive{}
 	for _, add := range parts {
-		if err := add(d, e, r); err != nil {
-			return nil, err
-		}
+		add(d, e, r)
 	}
 	if d.Freeze == nil && d.Grant == nil && d.Asked == 0 && len(d.Messages) == 0 {
-		return nil, nil
+		return nil
 	}
-	return d, nil
+	return d
 }
 
 // directive returns the directive for the hook of a new event, and marks it as handed over in
 // this transaction. It returns nil if there is nothing.
-func (w *Work) directive(e *store.Event, r *store.DirectiveRequest) (*control.Directive, error) {
-	d, err := newDirective(e, r, w.addFreeze, w.useGrant, w.handOver)
-	if err == nil && d != nil && d.Freeze != nil {
-		err = w.Exec(`INSERT INTO frozen_calls (seq) VALUES ($1)`, e.ID)
+func (w *Work) directive(e *store.Event, r *store.DirectiveRequest) *control.Directive {
+	d := newDirective(e, r, w.addFreeze, w.useGrant, w.handOver)
+	if d != nil && d.Freeze != nil {
+		w.do(`INSERT INTO frozen_calls (seq) VALUES ($1)`, e.ID)
 	}
-	return d, err
+	return d
 }
 
 // repeatedDirective returns the directive that the event seq got, for a repeat of its POST.
 // A freeze is the current one.
-func (w *Work) repeatedDirective(seq int64, d *store.EventDraft) (*control.Directive, error) {
+func (w *Work) repeatedDirective(seq int64, d *store.EventDraft) *control.Directive {
 	if d.Directive == nil {
-		return nil, nil
+		return nil
 	}
 	e := d.Event
 	e.ID = schema.EventID(seq)
@@ -114,99 +111,86 @@ func (t *Tables) ExpireGrants(ctx context.Context, now time.Time) (next time.Tim
 	if len(due) == 0 {
 		return next, nil
 	}
-	return next, t.Write(ctx, Essential, func(w *Work) error {
+	return next, t.change(ctx, Essential, func(w *Work) {
 		for _, question := range due {
-			if err := w.closeGrant(question, "grant.expired", 0); err != nil {
-				return err
-			}
+			w.closeGrant(question, "grant.expired", 0)
 			w.afterCommit(func() { t.grants.remove(func(g openGrant) bool { return g.Question == question }) })
 		}
-		return nil
 	})
 }
 
 // insertAppeal stores the call of an appeal, which a person may grant.
-func (w *Work) insertAppeal(e *store.Event, digest []byte) error {
-	if digest == nil {
-		return nil
+func (w *Work) insertAppeal(e *store.Event, digest []byte) {
+	if digest != nil {
+		w.do(`INSERT INTO grants (question, app, session, digest, granted_by, granted_at, expires_at, used_at, used_by)
+			VALUES ($1, $2, $3, $4, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
 	}
-	return w.Exec(`INSERT INTO grants (question, app, session, digest, granted_by, granted_at, expires_at, used_at, used_by)
-		VALUES ($1, $2, $3, $4, '', 0, 0, 0, 0)`, e.ID, e.App, e.Session, digest)
 }
 
 // endAppeal grants the call of an appeal, or removes it if the appeal ended without an approval.
-func (w *Work) endAppeal(e *store.Event, g *store.GrantChange) error {
+func (w *Work) endAppeal(e *store.Event, g *store.GrantChange) {
 	if g == nil {
-		return nil
+		return
 	}
 	if len(g.By) == 0 {
-		return w.Exec(`DELETE FROM grants WHERE question = $1 AND granted_at = 0`, e.ID)
+		w.do(`DELETE FROM grants WHERE question = $1 AND granted_at = 0`, e.ID)
+		return
 	}
-	granted, err := w.ExecCount(`UPDATE grants SET granted_by = $1, granted_at = $2, expires_at = $3 WHERE question = $4 AND granted_at = 0`,
-		JSON(g.By), Millis(g.GrantedAt), Millis(g.ExpiresAt), e.ID)
-	if err != nil || granted == 0 {
-		return err
+	if w.count(`UPDATE grants SET granted_by = $1, granted_at = $2, expires_at = $3 WHERE question = $4 AND granted_at = 0`,
+		JSON(g.By), Millis(g.GrantedAt), Millis(g.ExpiresAt), e.ID) == 0 {
+		return
 	}
 	open := openGrant{Question: e.ID, Session: store.SessionKey{App: e.App, Session: e.Session}, ExpiresAt: Millis(g.ExpiresAt)}
 	w.afterCommit(func() { w.t.grants.add(open) })
-	return w.AppendLedger(store.LedgerRecord{
+	w.record(store.LedgerRecord{
 		Action: "grant.made", Actor: strings.Join(g.By, ", "), QuestionID: e.ID, Data: grantData{ExpiresAt: schema.Millis(Millis(g.ExpiresAt))},
 	})
 }
 
 // useGrant adds the grant of the event's call, which works once.
-func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+func (w *Work) useGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) {
 	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil || !r.Later && !w.t.HasGrants(e.App, e.Session) {
-		return nil
+		return
 	}
 	var g store.Grant
-	found, err := w.Get([]any{&g.Question, JSON(&g.By), ScanTime(&g.GrantedAt), ScanTime(&g.ExpiresAt)},
+	found := w.find([]any{&g.Question, JSON(&g.By), ScanTime(&g.GrantedAt), ScanTime(&g.ExpiresAt)},
 		`SELECT question, granted_by, granted_at, expires_at FROM grants WHERE app = $1 AND session = $2 AND digest = $3
 			AND granted_at > 0 AND used_at = 0 AND expires_at > $4 ORDER BY question LIMIT 1`,
 		e.App, e.Session, r.StoredDigest, Millis(w.Now))
-	if err != nil {
-		return fmt.Errorf("read a grant: %w", err)
-	}
-	if !found && r.Later {
-		_, err = w.Get([]any{&d.Asked}, `SELECT question FROM grants WHERE app = $1 AND session = $2 AND digest = $3 AND granted_at = 0
+	switch {
+	case !found && r.Later:
+		w.find([]any{&d.Asked}, `SELECT question FROM grants WHERE app = $1 AND session = $2 AND digest = $3 AND granted_at = 0
 			ORDER BY question LIMIT 1`, e.App, e.Session, r.StoredDigest)
+	case !found:
+	case r.IsValid != nil && !r.IsValid(&g):
+		w.closeGrant(g.Question, "grant.revoked", 0)
+	default:
+		w.closeGrant(g.Question, "grant.used", e.ID)
+		w.addGrant(d, g.Question, g.By, r)
 	}
-	if err != nil || !found {
-		return err
-	}
-	if r.IsValid != nil && !r.IsValid(&g) {
-		return w.closeGrant(g.Question, "grant.revoked", 0)
-	}
-	if err := w.closeGrant(g.Question, "grant.used", e.ID); err != nil {
-		return err
-	}
-	return w.addGrant(d, g.Question, g.By, r)
 }
 
 // addGrant adds a grant and the signed approval of the appeal.
-func (w *Work) addGrant(d *control.Directive, question schema.EventID, by []string, r *store.DirectiveRequest) error {
+func (w *Work) addGrant(d *control.Directive, question schema.EventID, by []string, r *store.DirectiveRequest) {
 	d.Grant = &control.Grant{Question: question, Digest: r.Digest, By: strings.Join(by, ", ")}
 	var receipt []byte
-	_, err := w.Get([]any{&receipt}, `SELECT receipt FROM questions WHERE seq = $1`, question)
-	if err != nil || receipt == nil {
-		return err
+	w.find([]any{&receipt}, `SELECT receipt FROM questions WHERE seq = $1`, question)
+	if receipt != nil {
+		w.fail(json.Unmarshal(receipt, &d.Grant.Approval))
 	}
-	return json.Unmarshal(receipt, &d.Grant.Approval)
 }
 
 // closeGrant ends a grant that is not used yet: by an event, or by usedBy 0 if it became invalid.
-func (w *Work) closeGrant(question schema.EventID, action string, usedBy schema.EventID) error {
-	closed, err := w.ExecCount(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, Millis(w.Now), usedBy, question)
-	if err != nil || closed == 0 {
-		return err
+func (w *Work) closeGrant(question schema.EventID, action string, usedBy schema.EventID) {
+	if w.count(`UPDATE grants SET used_at = $1, used_by = $2 WHERE question = $3 AND used_at = 0`, Millis(w.Now), usedBy, question) > 0 {
+		w.record(store.LedgerRecord{Action: action, Actor: ByHub, QuestionID: question, Data: grantData{Event: usedBy}})
 	}
-	return w.AppendLedger(store.LedgerRecord{Action: action, Actor: ByHub, QuestionID: question, Data: grantData{Event: usedBy}})
 }
 
 // endRepeats lets no repeat get the grant of a call that has ended: some models use the same ids again, so their next call
 // would be a repeat of its event.
-func (w *Work) endRepeats(end *store.Event) error {
-	return w.Exec(`UPDATE grants SET expires_at = $1 WHERE app = $2 AND session = $3 AND used_by > 0 AND expires_at > $1`,
+func (w *Work) endRepeats(end *store.Event) {
+	w.do(`UPDATE grants SET expires_at = $1 WHERE app = $2 AND session = $3 AND used_by > 0 AND expires_at > $1`,
 		Millis(w.Now), end.App, end.Session)
 }
 
@@ -215,23 +199,18 @@ func (w *Work) endRepeats(end *store.Event) error {
 const maxRepeatAge = time.Minute
 
 // repeatGrant adds the grant that the event used.
-func (w *Work) repeatGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+func (w *Work) repeatGrant(d *control.Directive, e *store.Event, r *store.DirectiveRequest) {
 	if !r.Grant || r.StoredDigest == nil || d.Freeze != nil {
-		return nil
+		return
 	}
 	var question schema.EventID
 	var by []string
 	var isSame bool
-	found, err := w.Get([]any{&question, JSON(&by), &isSame},
+	if w.find([]any{&question, JSON(&by), &isSame},
 		`SELECT question, granted_by, digest = $1 FROM grants WHERE used_by = $2 AND used_by > 0 AND used_at > $3 AND expires_at > $4`,
-		r.StoredDigest, e.ID, Millis(w.Now.Add(-maxRepeatAge)), Millis(w.Now))
-	switch {
-	case err != nil || !found:
-		return err
-	case !isSame:
-		return schema.ErrKeyConflict
-	default:
-		return w.addGrant(d, question, by, r)
+		r.StoredDigest, e.ID, Millis(w.Now.Add(-maxRepeatAge)), Millis(w.Now)) {
+		w.require(isSame, schema.ErrKeyConflict)
+		w.addGrant(d, question, by, r)
 	}
 }
 
@@ -254,53 +233,37 @@ func (t *Tables) FreezeOf(app, session string) *control.Freeze {
 }
 
 func (t *Tables) CreateFreeze(ctx context.Context, f control.Freeze) (stored control.Freeze, created bool, err error) {
-	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
+	err = t.change(ctx, Essential|Policy, func(w *Work) {
 		var found bool
-		var err error
 		created, w.changesFreezes = false, true
-		stored, found, err = freezes.getIn(w, `WHERE lifted_at = 0 AND scope = $1 AND app = $2 AND session = $3`, f.Scope, f.SourceApp, f.SessionID)
-		if err != nil || found {
-			return err
+		stored, found = freezes.getIn(w, `WHERE lifted_at = 0 AND scope = $1 AND app = $2 AND session = $3`, f.Scope, f.SourceApp, f.SessionID)
+		if found {
+			return
 		}
-		active, err := get[int64](w, `SELECT count(*) FROM freezes WHERE lifted_at = 0`)
-		if err == nil && active >= store.MaxFreezes {
-			err = schema.ErrTooMany
-		}
-		if err != nil {
-			return err
-		}
+		w.require(get[int64](w, `SELECT count(*) FROM freezes WHERE lifted_at = 0`) < store.MaxFreezes, schema.ErrTooMany)
 		stored, created = f, true
 		stored.LiftedBy, stored.LiftedAt = "", 0
-		if stored.ID, err = nextID(w, "freezes"); err == nil {
-			err = freezes.insert(w, &stored)
-		}
-		if err != nil {
-			return err
-		}
+		stored.ID = nextID(w, "freezes")
+		freezes.insert(w, &stored)
 		w.afterCommit(func() { t.freezes.add(stored) })
-		return w.AppendLedger(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{
+		w.record(store.LedgerRecord{Action: "freeze.made", Actor: f.By, Data: freezeData{
 			ID: stored.ID, Scope: f.Scope, App: f.SourceApp, Session: f.SessionID, Reason: f.Reason, Rule: f.Rule,
 		}})
 	})
 	return stored, created, err
 }
 
-func (t *Tables) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (f control.Freeze, err error) {
-	err = t.Write(ctx, Essential|Policy, func(w *Work) error {
+func (t *Tables) LiftFreeze(ctx context.Context, id int64, by string, at time.Time) (control.Freeze, error) {
+	return write(ctx, t, Essential|Policy, func(w *Work) control.Freeze {
 		w.changesFreezes = true
-		lifted, err := w.ExecCount(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, Millis(at), id)
-		if err == nil && lifted > 0 {
+		if w.count(`UPDATE freezes SET lifted_by = $1, lifted_at = $2 WHERE id = $3 AND lifted_at = 0`, by, Millis(at), id) > 0 {
 			w.afterCommit(func() { t.freezes.remove(func(f control.Freeze) bool { return f.ID == id }) })
-			err = w.AppendLedger(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: freezeData{ID: id}})
+			w.record(store.LedgerRecord{Action: "freeze.lifted", Actor: by, Data: freezeData{ID: id}})
 		}
-		if err != nil {
-			return err
-		}
-		var found bool
-		f, found, err = freezes.getIn(w, `WHERE id = $1`, id)
-		return orNotFound(found, err)
+		f, found := freezes.getIn(w, `WHERE id = $1`, id)
+		w.require(found, schema.ErrNotFound)
+		return f
 	})
-	return f, err
 }
 
 func (t *Tables) AutomaticFreezes(ctx context.Context, f store.AutomaticFreezeFilter) ([]control.Freeze, error) {
@@ -309,36 +272,25 @@ func (t *Tables) AutomaticFreezes(ctx context.Context, f store.AutomaticFreezeFi
 }
 
 // freezeOf returns a freeze that stops the session. It sees the freezes of this transaction, too.
-func (w *Work) freezeOf(app, session string) (*control.Freeze, error) {
+func (w *Work) freezeOf(app, session string) *control.Freeze {
 	if !w.changesFreezes {
-		return w.t.FreezeOf(app, session), nil
+		return w.t.FreezeOf(app, session)
 	}
-	f, found, err := freezes.getIn(w, `WHERE lifted_at = 0 AND (scope = 'all' OR app = $1 AND (scope = 'app' OR session = $2)) ORDER BY id LIMIT 1`, app, session)
-	if err != nil || !found {
-		return nil, err
+	f, found := freezes.getIn(w, `WHERE lifted_at = 0 AND (scope = 'all' OR app = $1 AND (scope = 'app' OR session = $2)) ORDER BY id LIMIT 1`, app, session)
+	if !found {
+		return nil
 	}
-	return &f, nil
-}
-
-// requireNotFrozen fails with schema.ErrFrozen if a freeze stops the session.
-func (w *Work) requireNotFrozen(app, session string) error {
-	f, err := w.freezeOf(app, session)
-	if err == nil && f != nil {
-		err = schema.ErrFrozen
-	}
-	return err
+	return &f
 }
 
 // addFreeze adds the active freeze that stops the event's agent.
-func (w *Work) addFreeze(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+func (w *Work) addFreeze(d *control.Directive, e *store.Event, r *store.DirectiveRequest) {
 	if !r.Freeze {
-		return nil
+		return
 	}
-	f, err := w.freezeOf(e.App, e.Session)
-	if err == nil && f != nil {
+	if f := w.freezeOf(e.App, e.Session); f != nil {
 		d.Freeze = f.Notice()
 	}
-	return err
 }
 
 var messages = newTable("messages", "id", "id, state, app, session, agent_id, sender, text, sent_at, handed_at, handed_by",
@@ -351,23 +303,17 @@ func sessionOf(m *control.Message) store.SessionKey {
 }
 
 func (t *Tables) CreateMessage(ctx context.Context, d store.MessageDraft) (m control.Message, isNew bool, err error) {
-	err = t.Write(ctx, Essential|Policy, func(w *Work) (err error) {
-		m, isNew, err = w.createMessage(&d)
-		return err
-	})
+	err = t.change(ctx, Essential|Policy, func(w *Work) { m, isNew = w.createMessage(&d) })
 	return m, isNew, err
 }
 
 func (t *Tables) WithdrawMessage(ctx context.Context, id int64, by string) (control.Message, error) {
-	return write(ctx, t, Essential|Policy, func(w *Work) (control.Message, error) {
-		m, found, err := messages.getIn(w, `WHERE id = $1`, id)
-		if err = orNotFound(found, err); err == nil && m.State != control.MessageSaved {
-			err = schema.ErrHandedOver
-		}
-		if err == nil {
-			err = w.setMessageState(&m, control.MessageWithdrawn, by)
-		}
-		return m, err
+	return write(ctx, t, Essential|Policy, func(w *Work) control.Message {
+		m, found := messages.getIn(w, `WHERE id = $1`, id)
+		w.require(found, schema.ErrNotFound)
+		w.require(m.State == control.MessageSaved, schema.ErrHandedOver)
+		w.setMessageState(&m, control.MessageWithdrawn, by)
+		return m
 	})
 }
 
@@ -378,7 +324,7 @@ func (t *Tables) Messages(ctx context.Context, key store.SessionKey, n int) ([]c
 }
 
 func (t *Tables) EndMessages(ctx context.Context, key store.SessionKey) error {
-	return t.Write(ctx, Essential, func(w *Work) error { return w.endMessages(key) })
+	return t.change(ctx, Essential, func(w *Work) { w.endMessages(key) })
 }
 
 func (t *Tables) HasMessages(key store.SessionKey) bool { return t.open.has(key.App, key.Session) }
@@ -392,31 +338,27 @@ func (t *Tables) HasWaitingMessages(key store.SessionKey) bool {
 // PruneMessages removes up to limit messages from before a time that wait no more, and returns their number. It
 // leaves the newest message, so that no id is used twice.
 func (w *Work) PruneMessages(before int64, limit int) (n int, err error) {
-	list, err := messages.listIn(w, `WHERE id < (SELECT max(id) FROM messages) AND sent_at < $1 AND state <> 'saved' ORDER BY id LIMIT $2`, before, limit)
+	list := messages.listIn(w, `WHERE id < (SELECT max(id) FROM messages) AND sent_at < $1 AND state <> 'saved' ORDER BY id LIMIT $2`, before, limit)
 	for i := range list {
 		m := &list[i]
-		if err == nil {
-			err = w.Exec(`DELETE FROM messages WHERE id = $1`, m.ID)
-		}
+		w.do(`DELETE FROM messages WHERE id = $1`, m.ID)
 		if m.State == control.MessageHandedOver {
 			w.afterCommit(func() { w.t.open.add(sessionOf(m), -1) })
 		}
 	}
-	return len(list), err
+	return len(list), w.err
 }
 
 // savedMessages returns the messages that wait for agents of a session.
-func (w *Work) savedMessages(app, session string) ([]control.Message, error) {
+func (w *Work) savedMessages(app, session string) []control.Message {
 	return messages.listIn(w, `WHERE session = $1 AND app = $2 AND state = 'saved' ORDER BY id`, session, app)
 }
 
 // setMessageState changes the state of a message, and keeps the counts of its session.
-func (w *Work) setMessageState(m *control.Message, state control.MessageState, actor string) error {
+func (w *Work) setMessageState(m *control.Message, state control.MessageState, actor string) {
 	before := m.State
 	m.State = state
-	if err := w.Exec(`UPDATE messages SET state = $1, handed_at = $2, handed_by = $3 WHERE id = $4`, m.State, int64(m.HandedAt), m.Event, m.ID); err != nil {
-		return err
-	}
+	w.do(`UPDATE messages SET state = $1, handed_at = $2, handed_by = $3 WHERE id = $4`, m.State, int64(m.HandedAt), m.Event, m.ID)
 	key := sessionOf(m)
 	w.afterCommit(func() {
 		if before == control.MessageSaved {
@@ -426,103 +368,71 @@ func (w *Work) setMessageState(m *control.Message, state control.MessageState, a
 			w.t.open.add(key, -1)
 		}
 	})
-	if state == control.MessageActedOn {
-		return nil
+	if state != control.MessageActedOn {
+		w.record(store.LedgerRecord{Action: "message." + string(state), Actor: actor, Data: messageData{ID: m.ID, Event: m.Event}})
 	}
-	return w.AppendLedger(store.LedgerRecord{Action: "message." + string(state), Actor: actor, Data: messageData{ID: m.ID, Event: m.Event}})
 }
 
-func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bool, err error) {
+func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bool) {
 	var key []byte
 	if d.Key != "" {
 		key = hashKey(d.From + "\x00" + d.Key)
-		first, err := messages.listIn(w, `WHERE key = $1`, key)
-		if err != nil {
-			return m, false, err
-		}
-		if len(first) > 0 {
-			m = first[0]
-			if (control.MessageDraft{SourceApp: m.SourceApp, SessionID: m.SessionID, AgentID: m.AgentID, Text: m.Text}) != d.MessageDraft {
-				return m, false, schema.ErrKeyConflict
-			}
-			return m, false, nil
+		if m, found := messages.getIn(w, `WHERE key = $1`, key); found {
+			stored := control.MessageDraft{SourceApp: m.SourceApp, SessionID: m.SessionID, AgentID: m.AgentID, Text: m.Text}
+			w.require(stored == d.MessageDraft, schema.ErrKeyConflict)
+			return m, false
 		}
 	}
-	saved, err := w.savedMessages(d.SourceApp, d.SessionID)
-	if err != nil {
-		return m, false, err
-	}
-	if len(saved) >= control.MaxWaitingMessages {
-		return m, false, store.ErrManyWaiting
-	}
+	w.require(len(w.savedMessages(d.SourceApp, d.SessionID)) < control.MaxWaitingMessages, store.ErrManyWaiting)
 	m = control.Message{
-		State: control.MessageSaved, SourceApp: d.SourceApp, SessionID: d.SessionID, AgentID: d.AgentID,
+		ID: nextID(w, "messages"), State: control.MessageSaved, SourceApp: d.SourceApp, SessionID: d.SessionID, AgentID: d.AgentID,
 		From: d.From, Text: d.Text, CreatedAt: schema.Millis(Millis(d.SentAt)),
 	}
-	if err := w.insertMessage(&m, key); err != nil {
-		return m, false, err
-	}
+	w.do(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`,
+		m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), Nullable(key))
 	w.afterCommit(func() {
 		w.t.saved.add(sessionOf(&m), 1)
 		w.t.open.add(sessionOf(&m), 1)
 	})
-	return m, true, w.AppendLedger(store.LedgerRecord{Action: "message.saved", Actor: m.From, Data: messageData{ID: m.ID, App: m.SourceApp, Session: m.SessionID}})
-}
-
-func (w *Work) insertMessage(m *control.Message, key []byte) (err error) {
-	if m.ID, err = nextID(w, "messages"); err != nil {
-		return err
-	}
-	return w.Exec(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`,
-		m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), Nullable(key))
+	w.record(store.LedgerRecord{Action: "message.saved", Actor: m.From, Data: messageData{ID: m.ID, App: m.SourceApp, Session: m.SessionID}})
+	return m, true
 }
 
 // endMessages ends the saved messages to a session that has ended.
-func (w *Work) endMessages(key store.SessionKey) error {
-	saved, err := w.savedMessages(key.App, key.Session)
+func (w *Work) endMessages(key store.SessionKey) {
+	saved := w.savedMessages(key.App, key.Session)
 	for i := range saved {
-		if err == nil {
-			err = w.setMessageState(&saved[i], control.MessageExpired, ByHub)
-		}
+		w.setMessageState(&saved[i], control.MessageExpired, ByHub)
 	}
-	return err
 }
 
 // AdvanceMessages applies the effect of an event on the messages to its session.
 func (w *Work) AdvanceMessages(e *store.Event, step *store.MessageStep) error {
 	key := store.SessionKey{App: e.App, Session: e.Session}
 	if step == nil || !w.t.open.has(key.App, key.Session) {
-		return nil
+		return w.err
 	}
 	if step.ActedOn {
-		handedOver, err := messages.listIn(w, `WHERE session = $1 AND app = $2 AND agent_id = $3 AND state = 'handed_over' AND handed_by < $4
+		handedOver := messages.listIn(w, `WHERE session = $1 AND app = $2 AND agent_id = $3 AND state = 'handed_over' AND handed_by < $4
 			ORDER BY id`, key.Session, key.App, step.AgentID, e.ID)
-		if err != nil {
-			return err
-		}
 		for i := range handedOver {
-			if err := w.setMessageState(&handedOver[i], control.MessageActedOn, ""); err != nil {
-				return err
-			}
+			w.setMessageState(&handedOver[i], control.MessageActedOn, "")
 		}
 	}
 	if step.Ended {
-		return w.endMessages(key)
+		w.endMessages(key)
 	}
-	return nil
+	return w.err
 }
 
 // handOver adds the messages that wait for the event's agent, oldest first. A message
 // whose sender may no longer send it is withdrawn.
-func (w *Work) handOver(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+func (w *Work) handOver(d *control.Directive, e *store.Event, r *store.DirectiveRequest) {
 	if !r.Message || !w.t.saved.has(e.App, e.Session) {
-		return nil
+		return
 	}
-	saved, err := w.savedMessages(e.App, e.Session)
-	if err != nil {
-		return err
-	}
+	saved := w.savedMessages(e.App, e.Session)
 	units := 0
 	for i := range saved {
 		m := &saved[i]
@@ -530,36 +440,29 @@ func (w *Work) handOver(d *control.Directive, e *store.Event, r *store.Directive
 			continue
 		}
 		if r.CanSend != nil && !r.CanSend(m.From, m.CreatedAt) {
-			if err := w.setMessageState(m, control.MessageWithdrawn, ByHub); err != nil {
-				return err
-			}
+			w.setMessageState(m, control.MessageWithdrawn, ByHub)
 			continue
 		}
 		text := control.MessageText{ID: m.ID, From: m.From, Text: m.Text}
 		if units += text.PromptUnits(); len(d.Messages) > 0 && units > control.MaxPromptUnits || len(d.Messages) == control.MaxHandedOver {
-			return nil
+			return
 		}
 		m.HandedAt, m.Event = schema.Millis(Millis(w.Now)), e.ID
-		if err := w.setMessageState(m, control.MessageHandedOver, ByHub); err != nil {
-			return err
-		}
+		w.setMessageState(m, control.MessageHandedOver, ByHub)
 		d.Messages = append(d.Messages, text)
 	}
-	return nil
 }
 
 // repeatMessages adds the messages that were handed over with the event.
-func (w *Work) repeatMessages(d *control.Directive, e *store.Event, r *store.DirectiveRequest) error {
+func (w *Work) repeatMessages(d *control.Directive, e *store.Event, r *store.DirectiveRequest) {
 	if !r.Message {
-		return nil
+		return
 	}
-	list, err := messages.listIn(w, `WHERE handed_by = $1 AND handed_by > 0 ORDER BY id`, e.ID)
-	for _, m := range list {
+	for _, m := range messages.listIn(w, `WHERE handed_by = $1 AND handed_by > 0 ORDER BY id`, e.ID) {
 		if m.AgentID == r.AgentID {
 			d.Messages = append(d.Messages, control.MessageText{ID: m.ID, From: m.From, Text: m.Text})
 		}
 	}
-	return err
 }
 
 // itemCounts counts the items of each session that wait for an event that accepts them. Every event of

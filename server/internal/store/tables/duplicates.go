@@ -39,14 +39,12 @@ func (g *groupRow) parseStatus(status []byte) error {
 const queryGroupRow = `SELECT version, state, status FROM questions WHERE seq = $1`
 
 // groupRow reads a question as of the transaction.
-func (w *Work) groupRow(id schema.EventID) (*groupRow, error) {
+func (w *Work) groupRow(id schema.EventID) *groupRow {
 	g := &groupRow{id: id}
 	var status []byte
-	found, err := w.Get([]any{&g.version, &g.state, &status}, queryGroupRow, id)
-	if err := orNotFound(found, err); err != nil {
-		return nil, err
-	}
-	return g, g.parseStatus(status)
+	w.require(w.find([]any{&g.version, &g.state, &status}, queryGroupRow, id), schema.ErrNotFound)
+	w.fail(g.parseStatus(status))
+	return g
 }
 
 func (t *Tables) GroupMembers(ctx context.Context, leader schema.EventID) ([]store.GroupMember, error) {
@@ -56,81 +54,73 @@ func (t *Tables) GroupMembers(ctx context.Context, leader schema.EventID) ([]sto
 
 // groupLeader returns the leader that a new question joins, and sets SameAs in the new
 // question's status. It returns nil if there is no group to join.
-func (w *Work) groupLeader(e *store.Event, q *store.NewQuestion) (*groupRow, error) {
+func (w *Work) groupLeader(e *store.Event, q *store.NewQuestion) *groupRow {
 	if q.DuplicateKey == nil {
-		return nil, nil
+		return nil
 	}
 	leaders := w.pendingGroup(string(q.DuplicateKey), 0)
 	if len(leaders) == 0 {
-		return nil, nil
+		return nil
 	}
-	leader, err := w.groupRow(leaders[len(leaders)-1])
-	if err != nil || leader.status.Waiters >= store.MaxGroupSize {
-		return nil, err
+	leader := w.groupRow(leaders[len(leaders)-1])
+	if leader.status.Waiters >= store.MaxGroupSize {
+		return nil
 	}
 	own := groupRow{id: e.ID}
-	if err := own.parseStatus(e.Status); err != nil {
-		return nil, err
-	}
+	w.fail(own.parseStatus(e.Status))
 	own.status.SameAs = leader.id
-	e.Status, err = json.Marshal(own.status)
-	return leader, err
+	e.Status = w.encodeStatus(&own)
+	return leader
 }
 
 // joinGroup adds a question that was just stored to the group of leader; nil: no group.
-func (w *Work) joinGroup(id schema.EventID, leader *groupRow) error {
+func (w *Work) joinGroup(id schema.EventID, leader *groupRow) {
 	if leader == nil {
-		return nil
+		return
 	}
 	leader.status.Waiters = max(leader.status.Waiters, 1) + 1
-	if err := w.updateStatus(leader); err != nil {
-		return err
+	w.updateStatus(leader)
+	w.setLeaderOf(id, leader.id, leader.version)
+	if leader.status.Waiter == schema.Lost {
+		w.replaceLostLeader(id)
 	}
-	err := w.setLeaderOf(id, leader.id, leader.version)
-	if err != nil || leader.status.Waiter != schema.Lost {
-		return err
-	}
-	return w.replaceLostLeader(id)
 }
 
 // leaveGroup removes a resolved question from the group with its duplicate key; empty: it was never
 // grouped. leader is 0 if it was the leader: another member becomes the leader then.
-func (w *Work) leaveGroup(id schema.EventID, key string, leader schema.EventID) error {
-	switch {
-	case key == "":
-		return nil
-	case leader != 0:
-		return w.decrement(leader)
+func (w *Work) leaveGroup(id schema.EventID, key string, leader schema.EventID) {
+	if key == "" {
+		return
 	}
-	members, err := w.members(key, id)
-	if err != nil || len(members) == 0 {
-		return err
+	if leader != 0 {
+		w.decrement(leader)
+		return
 	}
-	return w.setLeader(nextLeader(members), members)
+	if members := w.members(key, id); len(members) > 0 {
+		w.setLeader(nextLeader(members), members)
+	}
 }
 
 // replaceLostLeader makes another member the leader of the group that the question belongs
 // to, if the agent of the leader is lost and another one waits. A leader with an answer in
 // its undo window stays, because that answer is for the members that its group had.
-func (w *Work) replaceLostLeader(id schema.EventID) error {
+func (w *Work) replaceLostLeader(id schema.EventID) {
 	row, ok := w.pendingQuestion(id)
 	if !ok || row.Same == "" {
-		return nil
+		return
 	}
-	leader, err := w.groupRow(cmp.Or(row.SameAs, id))
-	if err != nil || leader.state != schema.Pending || leader.status.Waiter != schema.Lost || leader.status.Held != nil {
-		return err
+	leader := w.groupRow(cmp.Or(row.SameAs, id))
+	if leader.state != schema.Pending || leader.status.Waiter != schema.Lost || leader.status.Held != nil {
+		return
 	}
-	members, err := w.members(row.Same, leader.id)
-	if err != nil || len(members) == 0 {
-		return err
+	members := w.members(row.Same, leader.id)
+	if len(members) == 0 {
+		return
 	}
-	next := nextLeader(members)
-	if next.status.Waiter == schema.Lost {
-		return nil
+	if next := nextLeader(members); next.status.Waiter != schema.Lost {
+		leader.status.Waiters = 0
+		w.setLeader(next, append(members, leader))
 	}
-	leader.status.Waiters = 0
-	return w.setLeader(next, append(members, leader))
 }
 
 // nextLeader returns the member that leads next: the first one whose agent is known to wait,
@@ -147,78 +137,70 @@ func nextLeader(members []*groupRow) *groupRow {
 }
 
 // setLeader makes one of the members the leader of all of them.
-func (w *Work) setLeader(leader *groupRow, members []*groupRow) error {
+func (w *Work) setLeader(leader *groupRow, members []*groupRow) {
 	leader.status.SameAs = 0
 	if len(members) > 1 {
 		leader.status.Waiters = len(members)
 	}
-	if err := w.updateStatus(leader); err != nil {
-		return err
-	}
+	w.updateStatus(leader)
 	for _, m := range members {
 		if m != leader {
 			m.status.SameAs = leader.id
-			if err := w.updateStatus(m); err != nil {
-				return err
-			}
+			w.updateStatus(m)
 		}
-		if err := w.setLeaderOf(m.id, m.status.SameAs, leader.version); err != nil {
-			return err
-		}
+		w.setLeaderOf(m.id, m.status.SameAs, leader.version)
 	}
-	return nil
 }
 
-func (w *Work) setLeaderOf(id, leader schema.EventID, joined int64) error {
+func (w *Work) setLeaderOf(id, leader schema.EventID, joined int64) {
 	if row, ok := w.pendingQuestion(id); ok {
 		row.SameAs, row.Joined = leader, joined
 		w.pending = append(w.pending, PendingUpdate{ID: id, Row: row})
 	}
-	return w.Exec(`UPDATE questions SET same_as = $1, joined = $2 WHERE seq = $3`, leader, joined, id)
+	w.do(`UPDATE questions SET same_as = $1, joined = $2 WHERE seq = $3`, leader, joined, id)
+}
+
+func (w *Work) encodeStatus(row *groupRow) []byte {
+	status, err := json.Marshal(row.status)
+	w.fail(err)
+	return status
 }
 
 // updateStatus stores a status under a new version.
-func (w *Work) updateStatus(row *groupRow) error {
+func (w *Work) updateStatus(row *groupRow) {
 	row.version++
 	row.status.Revision = row.version
-	status, err := json.Marshal(row.status)
-	if err != nil {
-		return fmt.Errorf("encode the status: %w", err)
-	}
+	status := w.encodeStatus(row)
 	w.versions[row.id] = row.version
 	seq := w.nextSeq()
-	if err := w.InsertChange(seq, row.id, false, status); err != nil {
-		return err
+	if w.err == nil {
+		w.err = w.InsertChange(seq, row.id, false, status)
 	}
 	change := changeLogRow(seq, &store.Event{ID: row.id}, status, false)
 	change.Kinds = feed.Changed
 	w.publish(change)
-	return w.Exec(`UPDATE questions SET version = $1, status = $2, /*!last_change = last_insert_rowid(),*/ changed_at = $3 WHERE seq = $4`,
+	w.do(`UPDATE questions SET version = $1, status = $2, /*!last_change = last_insert_rowid(),*/ changed_at = $3 WHERE seq = $4`,
 		row.version, status, Millis(w.Now), row.id)
 }
 
 // members reads the pending members that the leader leads, oldest first.
-func (w *Work) members(key string, leader schema.EventID) (members []*groupRow, err error) {
-	ids := w.pendingGroup(key, leader)
-	members = make([]*groupRow, len(ids))
-	for i, id := range ids {
-		if members[i], err = w.groupRow(id); err != nil {
-			return nil, err
-		}
+func (w *Work) members(key string, leader schema.EventID) (members []*groupRow) {
+	for _, id := range w.pendingGroup(key, leader) {
+		members = append(members, w.groupRow(id))
 	}
-	return members, nil
+	return members
 }
 
 // decrement lowers the leader's member count by one.
-func (w *Work) decrement(leader schema.EventID) error {
-	row, err := w.groupRow(leader)
-	if err != nil || row.state != schema.Pending {
-		return err
+func (w *Work) decrement(leader schema.EventID) {
+	row := w.groupRow(leader)
+	if row.state != schema.Pending {
+		return
 	}
 	if row.status.Waiters--; row.status.Waiters <= 1 {
 		row.status.Waiters = 0
 	}
-	return w.updateStatus(row)
+	w.updateStatus(row)
 }
 
 // pendingGroup returns the questions with a duplicate key that leader leads, oldest first; the leaders

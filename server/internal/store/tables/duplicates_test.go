@@ -49,11 +49,12 @@ func (g *groupTable) add(t *testing.T, id schema.EventID, waiter schema.Waiter) 
 	status, err := json.Marshal(schema.Status{Status: schema.Pending, Waiter: waiter})
 	require.NoError(t, err)
 	e := &store.Event{ID: id, Status: status}
-	leader, err := g.work.groupLeader(e, &store.NewQuestion{DuplicateKey: []byte("key")})
-	require.NoError(t, err)
+	leader := g.work.groupLeader(e, &store.NewQuestion{DuplicateKey: []byte("key")})
+	require.NoError(t, g.work.err)
 	g.rows[id], g.events[id] = &groupRow{id: id, version: 1, state: schema.Pending}, e
 	g.work.pending = append(g.work.pending, PendingUpdate{ID: id, Row: pendingQuestion{Same: "key"}})
-	require.NoError(t, g.work.joinGroup(id, leader))
+	g.work.joinGroup(id, leader)
+	require.NoError(t, g.work.err)
 }
 
 // end resolves a question.
@@ -62,7 +63,8 @@ func (g *groupTable) end(t *testing.T, id schema.EventID) {
 	row, _ := g.work.pendingQuestion(id)
 	g.rows[id].state = schema.Responded
 	g.work.pending = append(g.work.pending, PendingUpdate{ID: id, Ended: true})
-	require.NoError(t, g.work.leaveGroup(id, row.Same, row.SameAs))
+	g.work.leaveGroup(id, row.Same, row.SameAs)
+	require.NoError(t, g.work.err)
 }
 
 func (g *groupTable) status(t *testing.T, id schema.EventID) (st schema.Status) {

@@ -13,14 +13,10 @@ import (
 
 // insertAwaiting stores the people that a question waits for. A question that everyone may
 // answer has no rows: see pendingQuestion.IsAddressed.
-func (w *Work) insertAwaiting(id schema.EventID, app string, people []string) error {
+func (w *Work) insertAwaiting(id schema.EventID, app string, people []string) {
 	for _, person := range people {
-		if err := w.Exec(`INSERT INTO awaiting (person, seq, app) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-			person, id, Name{AppName, app}); err != nil {
-			return err
-		}
+		w.do(`INSERT INTO awaiting (person, seq, app) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, person, id, Name{AppName, app})
 	}
-	return nil
 }
 
 const (

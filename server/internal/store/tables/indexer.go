@@ -203,35 +203,31 @@ func (x *Indexer) first(ctx context.Context, query string, args ...any) (int64, 
 // number of events any more stays due.
 func (x *Indexer) WriteBlock(ctx context.Context, n int64, events int, b *grams.Builder) error {
 	encoded := b.Slices()
-	return x.Write(ctx, Plain, func(w *Work) error {
+	return x.change(ctx, Plain, func(w *Work) {
 		var count int
-		found, err := w.Get([]any{&count}, queryBlockEvents, n<<grams.BlockBits, LastRowOfBlock(n), n, filter.IndexVersion)
-		if err != nil || !found || count != events {
-			return err
+		if !w.find([]any{&count}, queryBlockEvents, n<<grams.BlockBits, LastRowOfBlock(n), n, filter.IndexVersion) || count != events {
+			return
 		}
-		if err := w.deleteSlices(n); err != nil {
-			return err
-		}
+		w.deleteSlices(n)
 		if events == 0 {
-			return w.Exec(`DELETE FROM search_blocks WHERE block = $1`, n)
+			w.do(`DELETE FROM search_blocks WHERE block = $1`, n)
+			return
 		}
 		for i, slice := range encoded {
-			if err := w.Exec(`INSERT INTO search_grams (place, grams) VALUES ($1, $2)`, slicePlace(n, i), slice); err != nil {
-				return err
-			}
+			w.do(`INSERT INTO search_grams (place, grams) VALUES ($1, $2)`, slicePlace(n, i), slice)
 		}
-		return w.Exec(`INSERT INTO search_blocks (block, made, crowded) VALUES ($1, $2, $3)
+		w.do(`INSERT INTO search_blocks (block, made, crowded) VALUES ($1, $2, $3)
 			ON CONFLICT (block) DO UPDATE SET made = excluded.made, crowded = excluded.crowded`, n, filter.IndexVersion, int64(b.Saturated))
 	})
 }
 
-func (w *Work) deleteSlices(block int64) error {
-	return w.Exec(`DELETE FROM search_grams WHERE place BETWEEN $1 AND $2`, slicePlace(block, 0), slicePlace(block, grams.SlicesPerBlock-1))
+func (w *Work) deleteSlices(block int64) {
+	w.do(`DELETE FROM search_grams WHERE place BETWEEN $1 AND $2`, slicePlace(block, 0), slicePlace(block, grams.SlicesPerBlock-1))
 }
 
 // removeFromIndex removes the blocks of pruned events from the index. They will be
 // rebuilt.
-func (w *Work) removeFromIndex(seqs []int64) error {
+func (w *Work) removeFromIndex(seqs []int64) {
 	last := int64(-1)
 	for _, seq := range seqs {
 		block := seq >> grams.BlockBits
@@ -239,12 +235,7 @@ func (w *Work) removeFromIndex(seqs []int64) error {
 			continue
 		}
 		last = block
-		if err := w.Exec(`UPDATE search_blocks SET made = '' WHERE block = $1 AND made <> ''`, block); err != nil {
-			return err
-		}
-		if err := w.deleteSlices(block); err != nil {
-			return err
-		}
+		w.do(`UPDATE search_blocks SET made = '' WHERE block = $1 AND made <> ''`, block)
+		w.deleteSlices(block)
 	}
-	return nil
 }

@@ -32,39 +32,36 @@ const QueryChain = `SELECT coalesce(max(n), 0), coalesce((SELECT hash FROM ledge
 const SignEvery = 100
 
 func (t *Tables) AppendLedger(ctx context.Context, record store.LedgerRecord) error {
-	return t.Write(ctx, Essential, func(w *Work) error { return w.AppendLedger(record) })
+	return t.change(ctx, Essential, func(w *Work) { w.record(record) })
 }
 
-// AppendLedger appends records to the audit log in this transaction, each with the hash
+// AppendLedger appends a record to the audit log in this transaction.
+func (w *Work) AppendLedger(record store.LedgerRecord) error {
+	w.record(record)
+	return w.err
+}
+
+// record appends records to the audit log in this transaction, each with the hash
 // of its predecessor.
-func (w *Work) AppendLedger(records ...store.LedgerRecord) error {
+func (w *Work) record(records ...store.LedgerRecord) {
 	chain := &w.Chain
 	for _, record := range records {
 		e := sign.LedgerEntry{At: schema.Millis(Millis(w.Now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
 		var err error
 		if record.Data != nil {
 			if e.Data, err = json.Marshal(record.Data); err != nil {
-				return fmt.Errorf("encode the audit log data of %s: %w", record.Action, err)
+				w.fail(fmt.Errorf("encode the audit log data of %s: %w", record.Action, err))
 			}
 		}
-		if err = e.Seal(chain.N, chain.Hash); err != nil {
-			return err
-		}
+		w.fail(e.Seal(chain.N, chain.Hash))
 		line, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		if err := w.Exec(`INSERT INTO ledger (n, question, hash, entry) VALUES ($1, $2, $3, $4)`, e.N, e.QuestionID, e.Hash, line); err != nil {
-			return err
-		}
+		w.fail(err)
+		w.do(`INSERT INTO ledger (n, question, hash, entry) VALUES ($1, $2, $3, $4)`, e.N, e.QuestionID, e.Hash, line)
 		chain.N, chain.Hash = e.N, e.Hash
 		if e.N%SignEvery == 0 {
-			if err := w.SignLedgerHead(); err != nil {
-				return err
-			}
+			w.fail(w.SignLedgerHead())
 		}
 	}
-	return nil
 }
 
 func (t *Tables) Ledger(ctx context.Context, p store.LedgerPage) ([]json.RawMessage, error) {
@@ -96,25 +93,19 @@ func (t *Tables) SignLedgerHead(ctx context.Context) error {
 func (w *Work) SignLedgerHead() error {
 	end := &w.Chain
 	if end.N == end.Signed {
-		return nil
+		return w.err
 	}
 	payload, err := json.Marshal(sign.LedgerHead{Hub: w.t.ID, N: end.N, Hash: end.Hash, At: schema.Millis(Millis(w.Now))})
-	if err != nil {
-		return err
-	}
+	w.fail(err)
 	envelope, err := json.Marshal(w.t.Key.Sign(schema.HeadPayload, payload))
-	if err != nil {
-		return err
-	}
-	if err := w.Exec(`INSERT INTO ledger_heads (n, envelope) VALUES ($1, $2) ON CONFLICT (n) DO UPDATE SET envelope = excluded.envelope`, end.N, envelope); err != nil {
-		return err
-	}
+	w.fail(err)
+	w.do(`INSERT INTO ledger_heads (n, envelope) VALUES ($1, $2) ON CONFLICT (n) DO UPDATE SET envelope = excluded.envelope`, end.N, envelope)
 	end.Signed = end.N
-	if end.N%SignEvery != 0 {
-		return nil
+	if end.N%SignEvery == 0 {
+		// The new head covers the entries of the heads in between.
+		w.do(`DELETE FROM ledger_heads WHERE n > $1 AND n < $2`, end.N-SignEvery, end.N)
 	}
-	// The new head covers the entries of the heads in between.
-	return w.Exec(`DELETE FROM ledger_heads WHERE n > $1 AND n < $2`, end.N-SignEvery, end.N)
+	return w.err
 }
 
 // The data that the audit log stores about an action.
@@ -185,48 +176,27 @@ func (t *Tables) KeyRotations(ctx context.Context) ([]schema.Envelope, error) {
 
 // SetKey stores the public part of the hub's key, and encrypts all secrets with it that the old key decrypts.
 func (w *Work) SetKey(old *identity.Key) error {
-	list, err := channels(old).listIn(w, `ORDER BY id`)
+	list := channels(old).listIn(w, `ORDER BY id`)
 	for i := range list {
-		if err == nil {
-			err = channels(w.t.Key).upsert(w, &list[i])
-		}
+		channels(w.t.Key).upsert(w, &list[i])
 	}
-	if err != nil {
-		return err
-	}
-	private, err := get[string](w, `SELECT push FROM notifier`)
-	if err == nil {
-		private, err = old.Decrypt(pushKeyPlace, private)
-	}
-	if err != nil {
-		return err
-	}
-	if err = w.Exec(`UPDATE notifier SET push = $1`, w.t.Key.Encrypt(pushKeyPlace, private)); err != nil {
-		return err
-	}
-	if err = w.Exec(`UPDATE hub SET public_key = $1`, []byte(w.t.Key.Public())); err != nil {
-		return err
-	}
+	private, err := old.Decrypt(pushKeyPlace, get[string](w, `SELECT push FROM notifier`))
+	w.fail(err)
+	w.do(`UPDATE notifier SET push = $1`, w.t.Key.Encrypt(pushKeyPlace, private))
+	w.do(`UPDATE hub SET public_key = $1`, []byte(w.t.Key.Public()))
 	return w.SignLedgerHead()
 }
 
 // RemoveUnreadable removes everything that only a lost key could decrypt: the channels, whose names
 // it returns, and the Web Push key with the subscriptions that depend on it.
 func (w *Work) RemoveUnreadable() (channels []string, err error) {
-	all, err := w.channelsWhere(`TRUE`)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range all {
-		if _, err := w.removeChannel(c, ByHub); err != nil {
-			return nil, err
-		}
+	for _, c := range w.channelsWhere(`TRUE`) {
+		w.removeChannel(c, ByHub)
 		channels = append(channels, c.Name)
 	}
-	if err := w.Exec(`DELETE FROM browsers`); err != nil {
-		return nil, err
-	}
-	return channels, w.Exec(`UPDATE notifier SET push = '', push_key = ''`)
+	w.do(`DELETE FROM browsers`)
+	w.do(`UPDATE notifier SET push = '', push_key = ''`)
+	return channels, w.err
 }
 
 // maxEpochs is the number of epochs that are known. A reader with an older one starts again.

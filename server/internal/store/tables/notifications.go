@@ -74,22 +74,18 @@ func (t *Tables) BecameGroupLeader(ctx context.Context, id schema.EventID) (lead
 func (t *Tables) AddNotifications(
 	ctx context.Context, id schema.EventID, notifications []store.Notification, done *store.NotificationProgress,
 ) error {
-	return t.Write(ctx, Plain, func(w *Work) error {
+	return t.change(ctx, Plain, func(w *Work) {
 		now := Millis(w.Now)
 		for i := range notifications {
 			n := &notifications[i]
-			err := w.Exec(`INSERT INTO notices (question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
+			w.do(`INSERT INTO notices (question, channel, name, person, kind, n, state, why, error, attempts, due, leased, made_at, at)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', 0, $9, 0, $10, $10) ON CONFLICT (question, channel, person, kind, n) DO NOTHING`,
 				id, n.Channel, n.Notification.Channel, n.Person, n.Kind, n.ReminderNumber, n.State, n.Why, Millis(n.Due), now)
-			if err != nil {
-				return err
-			}
 		}
-		if done == nil {
-			return nil
+		if done != nil {
+			w.do(`INSERT INTO noticed (question, reminders, escalated) VALUES ($1, $2, $3)
+				ON CONFLICT (question) DO UPDATE SET reminders = excluded.reminders, escalated = excluded.escalated`, id, done.Reminders, done.Escalated)
 		}
-		return w.Exec(`INSERT INTO noticed (question, reminders, escalated) VALUES ($1, $2, $3)
-			ON CONFLICT (question) DO UPDATE SET reminders = excluded.reminders, escalated = excluded.escalated`, id, done.Reminders, done.Escalated)
 	})
 }
 
@@ -108,58 +104,49 @@ func (t *Tables) DueNotifications(
 }
 
 func (t *Tables) ClaimNotification(ctx context.Context, n *store.Notification, until, since time.Time) (store.Claim, error) {
-	return write(ctx, t, Plain, func(w *Work) (store.Claim, error) { return w.claimNotification(n, until, since) })
+	claim := store.ClaimLost
+	err := t.change(ctx, Plain, func(w *Work) { claim = w.claimNotification(n, until, since) })
+	return claim, err
 }
 
-func (w *Work) claimNotification(n *store.Notification, until, since time.Time) (store.Claim, error) {
+func (w *Work) claimNotification(n *store.Notification, until, since time.Time) store.Claim {
 	if !since.IsZero() {
-		last, err := get[int64](w, `SELECT max(at) FROM notices WHERE state = 'sent' AND channel = $1 AND person = $2`, n.Channel, n.Person)
-		if err != nil {
-			return store.ClaimLost, err
-		}
+		last := get[int64](w, `SELECT max(at) FROM notices WHERE state = 'sent' AND channel = $1 AND person = $2`, n.Channel, n.Person)
 		now := Millis(w.Now)
 		// A send time in the future was recorded before the clock was corrected.
 		if last > Millis(since) && last <= now {
-			return store.ClaimCooldown, nil
+			return store.ClaimCooldown
 		}
-		inFlight, err := get[int64](w, `SELECT count(*) FROM notices WHERE state = 'queued' AND channel = $1 AND due > $2 AND leased > $2
-			AND person = $3 AND id <> $4`, n.Channel, now, n.Person, n.ID)
-		if err != nil {
-			return store.ClaimLost, err
-		}
-		if inFlight > 0 {
-			return store.ClaimInFlight, nil
+		if get[int64](w, `SELECT count(*) FROM notices WHERE state = 'queued' AND channel = $1 AND due > $2 AND leased > $2
+			AND person = $3 AND id <> $4`, n.Channel, now, n.Person, n.ID) > 0 {
+			return store.ClaimInFlight
 		}
 	}
-	changed, err := w.ExecCount(`UPDATE notices SET due = $1, leased = $1 WHERE id = $2 AND state = 'queued' AND due = $3`,
-		Millis(until), n.ID, Millis(n.Due))
-	if err != nil || changed == 0 {
-		return store.ClaimLost, err
+	if w.count(`UPDATE notices SET due = $1, leased = $1 WHERE id = $2 AND state = 'queued' AND due = $3`, Millis(until), n.ID, Millis(n.Due)) == 0 {
+		return store.ClaimLost
 	}
-	return store.Claimed, nil
+	return store.Claimed
 }
 
 func (t *Tables) SetNotification(ctx context.Context, n *store.Notification) error {
-	return t.Write(ctx, Plain, func(w *Work) error {
-		return w.Exec(`UPDATE notices SET state = $1, why = $2, error = $3, attempts = $4, due = $5, leased = 0, at = $6
+	return t.change(ctx, Plain, func(w *Work) {
+		w.do(`UPDATE notices SET state = $1, why = $2, error = $3, attempts = $4, due = $5, leased = 0, at = $6
 			WHERE id = $7 AND (state = 'queued' OR $8 = 'sent')`,
 			n.State, n.Why, n.Error, n.Attempts, Millis(n.Due), Millis(w.Now), n.ID, n.State)
 	})
 }
 
 func (t *Tables) SuppressNotifications(ctx context.Context, id schema.EventID, why string) (bool, error) {
-	return write(ctx, t, Plain, func(w *Work) (bool, error) {
-		n, err := w.ExecCount(`UPDATE notices SET state = 'suppressed', why = $1, leased = 0, at = $2
-			WHERE question = $3 AND state = 'queued'`, why, Millis(w.Now), id)
-		return n > 0, err
+	return write(ctx, t, Plain, func(w *Work) bool {
+		return w.count(`UPDATE notices SET state = 'suppressed', why = $1, leased = 0, at = $2
+			WHERE question = $3 AND state = 'queued'`, why, Millis(w.Now), id) > 0
 	})
 }
 
 func (t *Tables) ReleaseNotificationLeases(ctx context.Context) ([]schema.EventID, error) {
-	err := t.Write(ctx, Plain, func(w *Work) error {
-		return w.Exec(`UPDATE notices SET due = $1, leased = 0 WHERE state = 'queued' AND leased > 0`, Millis(w.Now))
-	})
-	if err != nil {
+	if err := t.change(ctx, Plain, func(w *Work) {
+		w.do(`UPDATE notices SET due = $1, leased = 0 WHERE state = 'queued' AND leased > 0`, Millis(w.Now))
+	}); err != nil {
 		return nil, err
 	}
 	return collect(ctx, t, column[schema.EventID], `SELECT q.seq FROM questions q WHERE q.inbox = 'pending'
@@ -214,70 +201,53 @@ func (t *Tables) Channels(ctx context.Context) ([]store.Channel, error) {
 }
 
 func (t *Tables) AddChannel(ctx context.Context, c *store.Channel, limit int) error {
-	return t.Write(ctx, Policy, func(w *Work) error {
-		count, err := get[int](w, `SELECT count(*) FROM channels`)
-		if err != nil {
-			return err
-		}
-		if count >= limit {
-			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d channels; remove another channel first", limit)}
-		}
-		if c.ID, err = get[int64](w, `UPDATE notifier SET channel = channel + 1 RETURNING channel`); err != nil {
-			return err
-		}
-		c.CreatedAt = w.Now
-		if err := channels(t.Key).insert(w, c); err != nil {
-			return err
-		}
-		return w.AppendLedger(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelData{ID: c.ID, Name: c.Name, Kind: c.Kind, Person: c.Person}})
+	return t.change(ctx, Policy, func(w *Work) {
+		w.require(get[int](w, `SELECT count(*) FROM channels`) < limit,
+			&schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d channels; remove another channel first", limit)})
+		c.ID, c.CreatedAt = get[int64](w, `UPDATE notifier SET channel = channel + 1 RETURNING channel`), w.Now
+		channels(t.Key).insert(w, c)
+		w.record(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelData{ID: c.ID, Name: c.Name, Kind: c.Kind, Person: c.Person}})
 	})
 }
 
 func (t *Tables) RemoveChannel(ctx context.Context, id int64, by string) ([]schema.EventID, error) {
-	return write(ctx, t, Policy, func(w *Work) ([]schema.EventID, error) {
-		found, err := w.channelsWhere(`id = $1`, id)
-		if err := orNotFound(len(found) > 0, err); err != nil {
-			return nil, err
-		}
-		return w.removeChannel(found[0], by)
-	})
+	return write(ctx, t, Policy, func(w *Work) []schema.EventID { return w.removeChannel(w.channel(id), by) })
 }
 
 func (t *Tables) SetChannelFilter(ctx context.Context, id int64, filter schema.ChannelFilter, by string) error {
-	return t.Write(ctx, Policy, func(w *Work) error {
-		found, err := w.channelsWhere(`id = $1`, id)
-		if err := orNotFound(len(found) > 0, err); err != nil {
-			return err
-		}
-		if err := w.Exec(`UPDATE channels SET filter = $1 WHERE id = $2`, JSON(filter), id); err != nil {
-			return err
-		}
-		found[0].Filter = &filter
-		return w.AppendLedger(store.LedgerRecord{Action: "channel.filtered", Actor: by, Data: found[0]})
+	return t.change(ctx, Policy, func(w *Work) {
+		c := w.channel(id)
+		c.Filter = &filter
+		w.do(`UPDATE channels SET filter = $1 WHERE id = $2`, JSON(filter), id)
+		w.record(store.LedgerRecord{Action: "channel.filtered", Actor: by, Data: c})
 	})
 }
 
+// channel returns a channel without its secrets.
+func (w *Work) channel(id int64) (c channelData) {
+	if found := w.channelsWhere(`id = $1`, id); len(found) > 0 {
+		return found[0]
+	}
+	w.fail(schema.ErrNotFound)
+	return c
+}
+
 // channelsWhere returns the channels that satisfy a condition, without their secrets.
-func (w *Work) channelsWhere(condition string, args ...any) ([]channelData, error) {
+func (w *Work) channelsWhere(condition string, args ...any) []channelData {
 	return collectIn(w, func(c *channelData) []any { return []any{&c.ID, &c.Name, &c.Kind, &c.Person} },
 		`SELECT id, name, kind, person FROM channels WHERE `+condition+` ORDER BY id`, args...)
 }
 
-func (w *Work) removeChannel(c channelData, by string) (questions []schema.EventID, err error) {
-	if err := w.execAll([]string{
+// removeChannel returns the questions of which notifications were waiting.
+func (w *Work) removeChannel(c channelData, by string) []schema.EventID {
+	w.doAll([]string{
 		`DELETE FROM channels WHERE id = $1`, `DELETE FROM chat_offsets WHERE channel = $1`, `DELETE FROM chat_messages WHERE channel = $1`,
-	}, c.ID); err != nil {
-		return nil, err
-	}
-	if err := w.AppendLedger(store.LedgerRecord{Action: "channel.removed", Actor: by, Data: c}); err != nil {
-		return nil, err
-	}
-	questions, err = collectIn(w, column[schema.EventID], `SELECT DISTINCT question FROM notices WHERE state = 'queued' AND channel = $1`, c.ID)
-	if err != nil {
-		return nil, err
-	}
-	return questions, w.Exec(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = $1
+	}, c.ID)
+	w.record(store.LedgerRecord{Action: "channel.removed", Actor: by, Data: c})
+	questions := collectIn(w, column[schema.EventID], `SELECT DISTINCT question FROM notices WHERE state = 'queued' AND channel = $1`, c.ID)
+	w.do(`UPDATE notices SET state = 'failed', error = 'the channel was removed', leased = 0, at = $1
 		WHERE state = 'queued' AND channel = $2`, Millis(w.Now), c.ID)
+	return questions
 }
 
 var chatAccounts = newTable("chat_accounts", "kind, account", "kind, account, label, person, linked_at", func(a *store.ChatAccount) []any {
@@ -299,13 +269,11 @@ func (t *Tables) SetChatOffset(ctx context.Context, channel, offset int64) error
 }
 
 func (t *Tables) LinkChatAccount(ctx context.Context, a store.ChatAccount) error {
-	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+	return t.change(ctx, Essential|Policy, func(w *Work) {
 		a.LinkedAt = w.Now
-		if err := chatAccounts.upsert(w, &a); err != nil {
-			return err
-		}
+		chatAccounts.upsert(w, &a)
 		linked := chatAccountData{Kind: a.Kind, Account: a.Account, Label: a.Label, Person: a.Person}
-		return w.AppendLedger(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: linked})
+		w.record(store.LedgerRecord{Action: "chat.linked", Actor: a.Person, Data: linked})
 	})
 }
 
@@ -318,14 +286,11 @@ func (t *Tables) ChatAccounts(ctx context.Context, person string) ([]store.ChatA
 }
 
 func (t *Tables) UnlinkChatAccount(ctx context.Context, kind, account, person string) error {
-	return t.Write(ctx, Essential|Policy, func(w *Work) error {
+	return t.change(ctx, Essential|Policy, func(w *Work) {
 		removed := chatAccountData{Kind: kind, Account: account, Person: person}
-		found, err := w.Get([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE kind = $1 AND account = $2 AND person = $3 RETURNING label`,
-			kind, account, person)
-		if err := orNotFound(found, err); err != nil {
-			return err
-		}
-		return w.AppendLedger(store.LedgerRecord{Action: "chat.unlinked", Actor: person, Data: removed})
+		w.require(w.find([]any{&removed.Label}, `DELETE FROM chat_accounts WHERE kind = $1 AND account = $2 AND person = $3 RETURNING label`,
+			kind, account, person), schema.ErrNotFound)
+		w.record(store.LedgerRecord{Action: "chat.unlinked", Actor: person, Data: removed})
 	})
 }
 
@@ -352,15 +317,10 @@ func (t *Tables) SettleChatMessage(ctx context.Context, m store.ChatMessage) err
 const pushKeyPlace = "notifier.push"
 
 func (t *Tables) AddPushSubscription(ctx context.Context, person string, b schema.PushSubscription, limit int) error {
-	return t.Write(ctx, Policy, func(w *Work) error {
-		count, err := get[int](w, `SELECT count(*) FROM browsers WHERE person = $1 AND endpoint <> $2`, person, b.Endpoint)
-		if err != nil {
-			return err
-		}
-		if count >= limit {
-			return &schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d browsers; turn off notifications in another browser first", limit)}
-		}
-		return w.Exec(`INSERT INTO browsers (endpoint, p256dh, auth, person, made_at) VALUES ($1, $2, $3, $4, $5)
+	return t.change(ctx, Policy, func(w *Work) {
+		w.require(get[int](w, `SELECT count(*) FROM browsers WHERE person = $1 AND endpoint <> $2`, person, b.Endpoint) < limit,
+			&schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d browsers; turn off notifications in another browser first", limit)})
+		w.do(`INSERT INTO browsers (endpoint, p256dh, auth, person, made_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth, person = excluded.person`,
 			b.Endpoint, b.Keys.P256dh, b.Keys.Auth, person, Millis(w.Now))
 	})
@@ -396,7 +356,7 @@ func (t *Tables) IsLinkUsed(ctx context.Context, id schema.EventID, mac []byte) 
 }
 
 func (t *Tables) UseLink(ctx context.Context, id schema.EventID, mac []byte) error {
-	return t.Write(ctx, Essential|Policy, func(w *Work) error {
-		return w.Exec(`INSERT INTO links_used (question, mac, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, id, mac, Millis(w.Now))
+	return t.change(ctx, Essential|Policy, func(w *Work) {
+		w.do(`INSERT INTO links_used (question, mac, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, id, mac, Millis(w.Now))
 	})
 }

@@ -74,18 +74,15 @@ func (t *Tables) PeopleVersion(ctx context.Context) (int64, error) {
 }
 
 func (t *Tables) RecordUse(ctx context.Context, u *store.Uses) error {
-	return t.Write(ctx, Plain, func(w *Work) error {
+	return t.change(ctx, Plain, func(w *Work) {
 		for query, uses := range map[string]map[string]time.Time{
 			`UPDATE sign_ins SET seen_at = greatest(seen_at, $1) WHERE id = $2`: u.SignIns,
 			`UPDATE tokens SET used_at = greatest(used_at, $1) WHERE id = $2`:   u.Tokens,
 		} {
 			for id, at := range uses {
-				if err := w.Exec(query, Millis(at), id); err != nil {
-					return err
-				}
+				w.do(query, Millis(at), id)
 			}
 		}
-		return nil
 	})
 }
 
@@ -101,120 +98,75 @@ func (t *Tables) ChangePeople(ctx context.Context, c *store.PeopleChange) (remov
 	if changesPasskeysOnly(c) {
 		kind = Essential
 	}
-	err = t.Write(ctx, kind, func(w *Work) (err error) {
-		if err := w.changePeople(c); err != nil || !c.SetLocked {
-			return err
+	err = t.change(ctx, kind, func(w *Work) {
+		w.changePeople(c)
+		if !c.SetLocked {
+			return
 		}
-		if err := w.Exec(`UPDATE hub SET locked = $1`, c.Locked); err != nil {
-			return err
-		}
+		w.do(`UPDATE hub SET locked = $1`, c.Locked)
 		if c.Locked {
-			if removed, err = w.removeAnonymous(); err != nil {
-				return err
-			}
+			removed = w.removeAnonymous()
 		}
-		return w.SignLedgerHead()
+		w.fail(w.SignLedgerHead())
 	})
 	return removed, err
 }
 
-func (w *Work) changePeople(c *store.PeopleChange) error {
-	n, err := w.ExecCount(`UPDATE hub SET people_version = people_version + 1 WHERE $1::bigint IN (0, people_version)`, c.Version)
-	switch {
-	case err != nil:
-		return err
-	case n == 0:
-		return store.ErrPeopleChanged
-	}
-	if err = w.AppendLedger(c.LedgerRecords...); err != nil {
-		return err
-	}
+func (w *Work) changePeople(c *store.PeopleChange) {
+	n := w.count(`UPDATE hub SET people_version = people_version + 1 WHERE $1::bigint IN (0, people_version)`, c.Version)
+	w.require(n > 0, store.ErrPeopleChanged)
+	w.record(c.LedgerRecords...)
 	for _, name := range c.RemovedPeople {
 		// A later account of that name must not inherit the others.
-		if err = w.execAll([]string{
+		w.doAll([]string{
 			`DELETE FROM browsers WHERE person = $1`, `DELETE FROM notice_settings WHERE person = $1`, `DELETE FROM shares WHERE person = $1`,
-		}, name); err != nil {
-			return err
-		}
+		}, name)
 	}
 	for i := range c.Persons {
-		if err = w.endShares(&c.Persons[i]); err != nil {
-			return err
-		}
+		w.endShares(&c.Persons[i])
 	}
-	if err = replace(w, persons, c.RemovedPeople, c.Persons); err != nil {
-		return err
-	}
-	if err = replace(w, signIns, c.RemovedSignIns, c.SignIns); err != nil {
-		return err
-	}
-	if err = replace(w, tokens, c.RemovedTokens, c.Tokens); err != nil {
-		return err
-	}
-	if err = replace(w, codes, c.RemovedCodes, c.Codes); err != nil {
-		return err
-	}
-	return replace(w, passkeys, c.RemovedPasskeys, c.Passkeys)
+	replace(w, persons, c.RemovedPeople, c.Persons)
+	replace(w, signIns, c.RemovedSignIns, c.SignIns)
+	replace(w, tokens, c.RemovedTokens, c.Tokens)
+	replace(w, codes, c.RemovedCodes, c.Codes)
+	replace(w, passkeys, c.RemovedPasskeys, c.Passkeys)
 }
 
 // endShares removes the links of a person who may no longer share, or those of before a reset.
-func (w *Work) endShares(p *store.Person) error {
+func (w *Work) endShares(p *store.Person) {
 	before := Millis(p.ResetAt)
 	if p.Role == schema.Viewer {
 		before = math.MaxInt64
 	}
-	return w.Exec(`DELETE FROM shares WHERE person = $1 AND created_at <= $2`, p.Name, before)
+	w.do(`DELETE FROM shares WHERE person = $1 AND created_at <= $2`, p.Name, before)
 }
 
 // replace removes rows by their keys and stores others.
-func replace[T, K any](tx Tx, t *table[T], removed []K, rows []T) error {
+func replace[T, K any](w *Work, t *table[T], removed []K, rows []T) {
 	for _, key := range removed {
-		if err := tx.Exec(`DELETE FROM `+t.name+` WHERE `+t.key+` = $1`, key); err != nil {
-			return err
-		}
+		w.do(`DELETE FROM `+t.name+` WHERE `+t.key+` = $1`, key)
 	}
 	for i := range rows {
-		if err := t.upsert(tx, &rows[i]); err != nil {
-			return err
-		}
+		t.upsert(w, &rows[i])
 	}
-	return nil
 }
 
 // removeAnonymous removes the channels, push subscriptions, notification settings and rules of
 // callers without credentials, each with a record in the audit log: they would outlive the
 // lock. Rules are revoked, because answers refer to them.
-func (w *Work) removeAnonymous() (removed store.AnonymousRemoval, err error) {
-	list, err := w.channelsWhere(`created_by = $1`, store.LocalName)
-	if err != nil {
-		return removed, err
+func (w *Work) removeAnonymous() (removed store.AnonymousRemoval) {
+	for _, c := range w.channelsWhere(`created_by = $1`, store.LocalName) {
+		removed.Channels, removed.Questions = append(removed.Channels, c.ID), append(removed.Questions, w.removeChannel(c, ByHub)...)
 	}
-	for _, c := range list {
-		questions, err := w.removeChannel(c, ByHub)
-		if err != nil {
-			return removed, err
-		}
-		removed.Channels, removed.Questions = append(removed.Channels, c.ID), append(removed.Questions, questions...)
-	}
-	rules, err := collectIn(w, column[int64], `SELECT id FROM rules WHERE revoked_at = 0 AND created_by = $1 ORDER BY id`, store.LocalName)
+	rules := collectIn(w, column[int64], `SELECT id FROM rules WHERE revoked_at = 0 AND created_by = $1 ORDER BY id`, store.LocalName)
 	for _, id := range rules {
-		if err == nil {
-			err = w.revokeRule(id, ByHub, Millis(w.Now))
-		}
+		w.revokeRule(id, ByHub, Millis(w.Now))
 	}
-	if err != nil {
-		return removed, err
+	for range w.count(`DELETE FROM browsers WHERE person = ''`) {
+		w.record(store.LedgerRecord{Action: "push.removed", Actor: ByHub})
 	}
-	browsers, err := w.ExecCount(`DELETE FROM browsers WHERE person = ''`)
-	for range browsers {
-		if err == nil {
-			err = w.AppendLedger(store.LedgerRecord{Action: "push.removed", Actor: ByHub})
-		}
-	}
-	if err != nil {
-		return removed, err
-	}
-	return removed, w.Exec(`DELETE FROM notice_settings WHERE person = ''`)
+	w.do(`DELETE FROM notice_settings WHERE person = ''`)
+	return removed
 }
 
 var flows = newTable("flows", "id", "id, kind, data, expires_at", func(f *store.Flow) []any {
@@ -222,23 +174,19 @@ var flows = newTable("flows", "id", "id, kind, data, expires_at", func(f *store.
 })
 
 func (t *Tables) PutFlow(ctx context.Context, f *store.Flow, now time.Time, limit int) error {
-	return t.Write(ctx, Essential, func(w *Work) error {
-		if err := w.Exec(`DELETE FROM flows WHERE expires_at <= $1`, Millis(now)); err != nil {
-			return err
-		}
-		if err := w.Exec(`DELETE FROM flows WHERE id IN (
-			SELECT id FROM flows WHERE kind = $1 AND id <> $2 ORDER BY expires_at DESC, id LIMIT ALL OFFSET $3)`, f.Kind, f.ID, limit-1); err != nil {
-			return err
-		}
-		return flows.upsert(w, f)
+	return t.change(ctx, Essential, func(w *Work) {
+		w.do(`DELETE FROM flows WHERE expires_at <= $1`, Millis(now))
+		w.do(`DELETE FROM flows WHERE id IN (
+			SELECT id FROM flows WHERE kind = $1 AND id <> $2 ORDER BY expires_at DESC, id LIMIT ALL OFFSET $3)`, f.Kind, f.ID, limit-1)
+		flows.upsert(w, f)
 	})
 }
 
 func (t *Tables) TakeFlow(ctx context.Context, id []byte, now time.Time) (store.Flow, error) {
-	return write(ctx, t, Essential, func(w *Work) (f store.Flow, err error) {
-		err = orNotFound(w.Get(flows.fields(&f), `DELETE FROM flows WHERE id = $1 AND expires_at > $2 RETURNING id, kind, data, expires_at`,
-			id, Millis(now)))
-		return f, err
+	return write(ctx, t, Essential, func(w *Work) (f store.Flow) {
+		w.require(w.find(flows.fields(&f), `DELETE FROM flows WHERE id = $1 AND expires_at > $2 RETURNING id, kind, data, expires_at`,
+			id, Millis(now)), schema.ErrNotFound)
+		return f
 	})
 }
 
@@ -259,40 +207,29 @@ func (t *Tables) Share(ctx context.Context, id string) (store.Share, error) {
 }
 
 func (t *Tables) CreateShare(ctx context.Context, share store.Share, record store.LedgerRecord) error {
-	return t.Write(ctx, Policy, func(w *Work) error {
+	return t.change(ctx, Policy, func(w *Work) {
 		// The role of the author may have changed since the caller checked it.
-		mayShare, err := get[bool](w, `SELECT EXISTS (SELECT 1 FROM sessions WHERE app = $1 AND session = $2)
-			AND EXISTS (SELECT 1 FROM people WHERE name = $3 AND role <> 'viewer')`, share.Session.App, share.Session.Session, share.Person)
-		if err := orNotFound(mayShare, err); err != nil {
-			return err
-		}
-		if err = w.Exec(`DELETE FROM shares WHERE expires_at <= $1`, Millis(share.CreatedAt)); err != nil {
-			return err
-		}
+		w.require(get[bool](w, `SELECT EXISTS (SELECT 1 FROM sessions WHERE app = $1 AND session = $2)
+			AND EXISTS (SELECT 1 FROM people WHERE name = $3 AND role <> 'viewer')`,
+			share.Session.App, share.Session.Session, share.Person), schema.ErrNotFound)
+		w.do(`DELETE FROM shares WHERE expires_at <= $1`, Millis(share.CreatedAt))
 		share.OpenedAt, share.Opens = time.Time{}, 0
-		if err = shares.insert(w, &share); err != nil {
-			return err
-		}
-		return w.AppendLedger(record)
+		shares.insert(w, &share)
+		w.record(record)
 	})
 }
 
 func (t *Tables) RemoveShare(ctx context.Context, id string, record store.LedgerRecord) error {
-	return t.Write(ctx, Essential|Policy, func(w *Work) error {
-		n, err := w.ExecCount(`DELETE FROM shares WHERE id = $1`, id)
-		if err := orNotFound(n > 0, err); err != nil {
-			return err
-		}
-		return w.AppendLedger(record)
+	return t.change(ctx, Essential|Policy, func(w *Work) {
+		w.require(w.count(`DELETE FROM shares WHERE id = $1`, id) > 0, schema.ErrNotFound)
+		w.record(record)
 	})
 }
 
 func (t *Tables) RecordShareOpened(ctx context.Context, id string, at time.Time, first store.LedgerRecord) error {
-	return t.Write(ctx, Plain, func(w *Work) error {
-		opens, err := get[int64](w, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`, Millis(at), id)
-		if err != nil || opens != 1 {
-			return err
+	return t.change(ctx, Plain, func(w *Work) {
+		if get[int64](w, `UPDATE shares SET opened_at = $1, opens = opens + 1 WHERE id = $2 RETURNING opens`, Millis(at), id) == 1 {
+			w.record(first)
 		}
-		return w.AppendLedger(first)
 	})
 }

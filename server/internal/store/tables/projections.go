@@ -25,14 +25,14 @@ func (t *Tables) cursor(ctx context.Context, name string) (cursor int64, err err
 }
 
 // moveCursor advances the position of a reader of the log, which is the guard of its batches.
-func (w *Work) moveCursor(name string, from, to int64) error {
-	return w.ExecOne("cursor", `UPDATE cursors SET cursor = $1 WHERE name = $2 AND cursor = $3 RETURNING 1`, to, name, from)
+func (w *Work) moveCursor(name string, from, to int64) {
+	w.doGuarded("cursor", `UPDATE cursors SET cursor = $1 WHERE name = $2 AND cursor = $3 RETURNING 1`, to, name, from)
 }
 
 func (t *Tables) ProjectionLag() store.Lag { return t.State.Projected.Lag(time.Now()) }
 
 func (t *Tables) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) error {
-	err := t.Commit(ctx, &Op{Run: func(w *Work) error { return w.applyProjection(d) }}, d.JoinUntil)
+	err := t.Commit(ctx, &Op{Run: resultOf(func(w *Work) { w.applyProjection(d) })}, d.JoinUntil)
 	if err == nil {
 		t.State.Projected.Reach(d.To)
 	}
@@ -50,44 +50,32 @@ var (
 // spans are the sizes of the buckets of activity and tool_histograms, in quarters.
 var spans = [...]int64{1, quartersPerDay}
 
-func (w *Work) applyProjection(d *store.ProjectionBatch) error {
-	if err := w.moveCursor("projections", d.From, d.To); err != nil {
-		return err
-	}
+func (w *Work) applyProjection(d *store.ProjectionBatch) {
+	w.moveCursor("projections", d.From, d.To)
 	for key, n := range d.Decisions {
-		if err := decisions.add(w, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n); err != nil {
-			return err
-		}
+		decisions.add(w, key.Quarter, key.App, key.Outcome, key.Person, key.Bucket, n)
 	}
 	for key, a := range d.Activity {
 		for _, span := range spans {
-			if err := activity.add(w, span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
-				a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD); err != nil {
-				return err
-			}
+			activity.add(w, span, key.Quarter/span, key.App, a.Events, a.Tools, a.Failures, a.Questions, a.WaitedMS,
+				a.Tokens.Input, a.Tokens.Output, a.Tokens.CacheRead, a.Tokens.CacheWrite, a.CostUSD)
 		}
 	}
-	if err := w.addToolTimes(d.ToolTimes); err != nil {
-		return err
-	}
+	w.addToolTimes(d.ToolTimes)
 	for _, key := range d.RemovedSessions {
-		if err := w.Exec(`DELETE FROM sessions WHERE app = $1 AND session = $2`, key.App, key.Session); err != nil {
-			return err
-		}
+		w.do(`DELETE FROM sessions WHERE app = $1 AND session = $2`, key.App, key.Session)
 	}
-	return w.applySessions(d)
+	w.applySessions(d)
 }
 
-func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
+func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) {
 	type period struct {
 		span, at int64
 		tool     string
 	}
 	periods := map[period]Histogram{}
 	for key, u := range times {
-		if err := sessionTools.add(w, key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS); err != nil {
-			return err
-		}
+		sessionTools.add(w, key.Session, key.Tool, key.Bucket, u.Calls, u.Failures, u.TotalMS)
 		for _, span := range spans {
 			p := period{span, key.Quarter / span, key.Tool}
 			if periods[p] == nil {
@@ -97,22 +85,14 @@ func (w *Work) addToolTimes(times map[store.ToolKey]store.ToolTime) error {
 		}
 	}
 	for p, h := range periods {
-		bins, err := get[string](w, `SELECT bins FROM tool_histograms WHERE span = $1 AND at = $2 AND tool = $3`, p.span, p.at, p.tool)
-		if err == nil {
-			err = h.Add([]byte(bins))
-		}
-		if err != nil {
-			return err
-		}
-		if err := w.Exec(`INSERT INTO tool_histograms (span, at, tool, bins) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (span, at, tool) DO UPDATE SET bins = excluded.bins`, p.span, p.at, p.tool, h.Encode()); err != nil {
-			return err
-		}
+		bins := get[string](w, `SELECT bins FROM tool_histograms WHERE span = $1 AND at = $2 AND tool = $3`, p.span, p.at, p.tool)
+		w.fail(h.Add([]byte(bins)))
+		w.do(`INSERT INTO tool_histograms (span, at, tool, bins) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (span, at, tool) DO UPDATE SET bins = excluded.bins`, p.span, p.at, p.tool, h.Encode())
 	}
-	return nil
 }
 
-func (w *Work) applySessions(d *store.ProjectionBatch) error {
+func (w *Work) applySessions(d *store.ProjectionBatch) {
 	owners := make(map[schema.EventID]*store.SessionRow, len(d.Sessions))
 	for i := range d.Sessions {
 		owners[d.Sessions[i].First] = &d.Sessions[i]
@@ -120,46 +100,40 @@ func (w *Work) applySessions(d *store.ProjectionBatch) error {
 	for key, s := range d.Spend {
 		owner := owners[key.Session]
 		if owner == nil {
-			return fmt.Errorf("add the spending of session %d: its row is missing", key.Session)
+			w.fail(fmt.Errorf("add the spending of session %d: its row is missing", key.Session))
+			return
 		}
-		if err := spend.add(w, key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Project, owner.Imported,
-			s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD); err != nil {
-			return err
-		}
+		spend.add(w, key.Session, key.Quarter, key.Model, owner.App, owner.Person, owner.Project, owner.Imported,
+			s.Tokens.Input, s.Tokens.Output, s.Tokens.CacheRead, s.Tokens.CacheWrite, s.CostUSD)
 	}
 	for i := range d.Sessions {
-		if err := w.upsertSession(&d.Sessions[i]); err != nil {
-			return err
-		}
+		w.upsertSession(&d.Sessions[i])
 	}
-	return nil
 }
 
 // upsertSession writes a row, and the text of its transcript if it has one.
-func (w *Work) upsertSession(r *store.SessionRow) error {
-	err := w.Exec(`INSERT INTO sessions (app, session, person, first, last, active, imported, text, facts)
+func (w *Work) upsertSession(r *store.SessionRow) {
+	w.do(`INSERT INTO sessions (app, session, person, first, last, active, imported, text, facts)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (app, session) DO UPDATE SET first = excluded.first, last = excluded.last, active = excluded.active,
 			imported = excluded.imported, text = excluded.text, facts = excluded.facts`,
 		r.App, r.Session, r.Person, r.First, r.Last, activeKey(r.Active, r.Last), r.Imported, r.Text, r.Facts)
-	if err == nil && r.Moved { // rarely; so that other changes don't write the index by person
-		if err = w.Exec(`UPDATE sessions SET person = $1 WHERE app = $2 AND session = $3`, r.Person, r.App, r.Session); err == nil {
-			err = w.Exec(`UPDATE spend SET app = $1, person = $2, project = $3 WHERE first = $4`, r.App, r.Person, r.Project, r.First)
-		}
+	if r.Moved { // rarely; so that other changes don't write the index by person
+		w.do(`UPDATE sessions SET person = $1 WHERE app = $2 AND session = $3`, r.Person, r.App, r.Session)
+		w.do(`UPDATE spend SET app = $1, person = $2, project = $3 WHERE first = $4`, r.App, r.Person, r.Project, r.First)
 	}
-	if err == nil && int64(r.Last) <= w.Pruned { // retention may have overtaken the projector
-		err = w.deleteSessionIfEmpty(r.App, r.Session)
+	if int64(r.Last) <= w.Pruned { // retention may have overtaken the projector
+		w.deleteSessionIfEmpty(r.App, r.Session)
 	}
-	if err != nil || r.Transcript == nil {
-		return err
+	if r.Transcript == nil {
+		return
 	}
-	err = w.Exec(`DELETE FROM transcript_texts WHERE first = $1`, r.First)
-	if err == nil && r.Transcript.Text != "" { // unless retention has removed the event
-		err = w.Exec(`INSERT INTO transcript_texts (seq, first, text)
+	w.do(`DELETE FROM transcript_texts WHERE first = $1`, r.First)
+	if r.Transcript.Text != "" { // unless retention has removed the event
+		w.do(`INSERT INTO transcript_texts (seq, first, text)
 			SELECT $1::bigint, $2::bigint, $3::text WHERE EXISTS (SELECT 1 FROM events WHERE seq = $1)`,
 			r.Transcript.Event, r.First, r.Transcript.Text)
 	}
-	return err
 }
 
 const queryIsEvent = `SELECT 1 FROM events WHERE seq = $1`
@@ -170,23 +144,17 @@ var queryRemainingEvent = fmt.Sprintf(`SELECT 1 FROM zones z
 	NameSegmentBits, NameSegmentBits, NameSegmentSize-1, SessionName)
 
 // deleteSessionIfEmpty removes a session without events from the projections, with its share links.
-func (w *Work) deleteSessionIfEmpty(app, session string) error {
+func (w *Work) deleteSessionIfEmpty(app, session string) {
 	var first, last, one int64
-	found, err := w.Get([]any{&first, &last}, `SELECT first, last FROM sessions WHERE app = $1 AND session = $2`, app, session)
-	if err != nil || !found {
-		return err
+	if !w.find([]any{&first, &last}, `SELECT first, last FROM sessions WHERE app = $1 AND session = $2`, app, session) {
+		return
 	}
 	// The session's last event usually still exists.
-	if found, err = w.Get([]any{&one}, queryIsEvent, last); err == nil && !found {
-		found, err = w.Get([]any{&one}, queryRemainingEvent, Name{AppName, app}, Name{SessionName, session})
+	if w.find([]any{&one}, queryIsEvent, last) || w.find([]any{&one}, queryRemainingEvent, Name{AppName, app}, Name{SessionName, session}) {
+		return
 	}
-	if err != nil || found {
-		return err
-	}
-	if err := w.Exec(`DELETE FROM session_tools WHERE first = $1`, first); err != nil {
-		return err
-	}
-	return w.execAll([]string{
+	w.do(`DELETE FROM session_tools WHERE first = $1`, first)
+	w.doAll([]string{
 		`DELETE FROM sessions WHERE app = $1 AND session = $2`, `DELETE FROM shares WHERE app = $1 AND session = $2`,
 	}, app, session)
 }
@@ -336,49 +304,35 @@ func (t *Tables) OpenCalls(ctx context.Context) ([]store.RatedCall, error) {
 var machineDecisions = newSumTable("machine_decisions", "quarter, decided, risk, outcome", "", "calls, appealed")
 
 func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
-	return t.Commit(ctx, &Op{Run: func(w *Work) error {
-		if err := w.moveCursor("ratings", b.From, b.To); err != nil {
-			return err
-		}
+	return t.Commit(ctx, &Op{Run: resultOf(func(w *Work) {
+		w.moveCursor("ratings", b.From, b.To)
 		for i := range b.Calls {
-			if err := w.upsertCall(&b.Calls[i]); err != nil {
-				return err
-			}
+			w.upsertCall(&b.Calls[i])
 		}
 		for key, n := range b.Counts {
-			if err := machineDecisions.add(w, key.Quarter, key.Decided, key.Risk, key.Outcome, n.Calls, n.Appealed); err != nil {
-				return err
-			}
+			machineDecisions.add(w, key.Quarter, key.Decided, key.Risk, key.Outcome, n.Calls, n.Appealed)
 		}
-		return nil
-	}}, b.JoinUntil)
+	})}, b.JoinUntil)
 }
 
 // upsertCall stores a call unless retention has removed its event.
-func (w *Work) upsertCall(c *store.RatedCall) error {
-	if int64(c.ID) <= w.Pruned {
-		var one int64
-		if found, err := w.Get([]any{&one}, queryIsEvent, c.ID); err != nil || !found {
-			return err
-		}
+func (w *Work) upsertCall(c *store.RatedCall) {
+	var one int64
+	if int64(c.ID) <= w.Pruned && !w.find([]any{&one}, queryIsEvent, c.ID) {
+		return
 	}
 	if c.Closed {
-		if err := w.Exec(`DELETE FROM open_calls WHERE seq = $1`, c.ID); err != nil {
-			return err
-		}
+		w.do(`DELETE FROM open_calls WHERE seq = $1`, c.ID)
 	} else {
-		if err := w.Exec(`INSERT INTO open_calls (seq, facts) VALUES ($1, $2)
-			ON CONFLICT (seq) DO UPDATE SET facts = excluded.facts`, c.ID, JSONBytes(c)); err != nil {
-			return err
-		}
+		w.do(`INSERT INTO open_calls (seq, facts) VALUES ($1, $2)
+			ON CONFLICT (seq) DO UPDATE SET facts = excluded.facts`, c.ID, JSONBytes(c))
 	}
-	if !c.IsListed() {
-		return nil
+	if c.IsListed() {
+		w.do(`INSERT INTO risky_calls (seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+			ON CONFLICT (seq) DO UPDATE SET decided = excluded.decided, outcome = excluded.outcome`,
+			c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, c.Risk, strings.Join(c.Codes, " "), c.Decided, c.Outcome)
 	}
-	return w.Exec(`INSERT INTO risky_calls (seq, app, session, tool_use_id, digest, tool, risk, codes, decided, outcome)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (seq) DO UPDATE SET decided = excluded.decided, outcome = excluded.outcome`,
-		c.ID, c.SourceApp, c.SessionID, c.UseID, c.Digest, c.ToolName, c.Risk, strings.Join(c.Codes, " "), c.Decided, c.Outcome)
 }
 
 const (

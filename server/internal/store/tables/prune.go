@@ -43,14 +43,12 @@ type pruneRun struct {
 
 // repeat commits batches until remove finds nothing. It leaves the writer to others for as long as
 // each batch took.
-func (r *pruneRun) repeat(ctx context.Context, remove func(w *Work) (n int, err error)) error {
+func (r *pruneRun) repeat(ctx context.Context, remove func(w *Work) (n int)) error {
 	for {
 		var began time.Time
-		n := 0
-		err := r.Write(ctx, Essential, func(w *Work) (err error) {
+		n, err := write(ctx, r.Tables, Essential, func(w *Work) int {
 			began = time.Now()
-			n, err = remove(w)
-			return err
+			return remove(w)
 		})
 		if err != nil || n == 0 {
 			return err
@@ -81,9 +79,11 @@ func (r *pruneRun) pruneSize(ctx context.Context) error {
 	if r.MaxBytes <= 0 {
 		return nil
 	}
-	return r.pass(ctx, 0, queryPrunable, func(w *Work, pruned []prunedEvent) (int, error) {
-		if size, err := w.Size(); err != nil || size <= r.MaxBytes {
-			return 0, err
+	return r.pass(ctx, 0, queryPrunable, func(w *Work, pruned []prunedEvent) int {
+		size, err := w.Size()
+		w.fail(err)
+		if size <= r.MaxBytes {
+			return 0
 		}
 		return r.removeEvents(w, pruned)
 	}, r.Head()+1)
@@ -92,12 +92,12 @@ func (r *pruneRun) pruneSize(ctx context.Context) error {
 // pass removes what a query selects from a position on, one batch after the other, until remove removes nothing. args
 // are the query's between that position and the number of rows.
 func (r *pruneRun) pass(
-	ctx context.Context, from int64, query string, remove func(*Work, []prunedEvent) (int, error), args ...any,
+	ctx context.Context, from int64, query string, remove func(*Work, []prunedEvent) int, args ...any,
 ) error {
-	return r.repeat(ctx, func(w *Work) (int, error) {
-		pruned, err := w.selectPrunable(query, append(append([]any{from}, args...), r.batch)...)
-		if err != nil || len(pruned) == 0 {
-			return 0, err
+	return r.repeat(ctx, func(w *Work) int {
+		pruned := w.selectPrunable(query, append(append([]any{from}, args...), r.batch)...)
+		if len(pruned) == 0 {
+			return 0
 		}
 		w.afterCommit(func() { from = pruned[len(pruned)-1].seq + 1 })
 		return remove(w, pruned)
@@ -105,9 +105,10 @@ func (r *pruneRun) pass(
 }
 
 // removeEvents removes events, and counts them when that is committed.
-func (r *pruneRun) removeEvents(w *Work, pruned []prunedEvent) (int, error) {
+func (r *pruneRun) removeEvents(w *Work, pruned []prunedEvent) int {
 	w.afterCommit(func() { r.result.Events += int64(len(pruned)) })
-	return len(pruned), w.removeEvents(pruned)
+	w.removeEvents(pruned)
+	return len(pruned)
 }
 
 const queryPrunableImports = `SELECT active, app, session FROM sessions /*!INDEXED BY sessions_imported*/
@@ -129,25 +130,15 @@ func (r *pruneRun) pruneImports(ctx context.Context) error {
 		key    store.SessionKey
 	}
 	last := int64(0)
-	return r.repeat(ctx, func(w *Work) (int, error) {
-		sessions, err := collectIn(w, func(s *importedSession) []any { return []any{&s.active, &s.key.App, &s.key.Session} },
+	return r.repeat(ctx, func(w *Work) int {
+		sessions := collectIn(w, func(s *importedSession) []any { return []any{&s.active, &s.key.App, &s.key.Session} },
 			queryPrunableImports, last, activeSince(r.EventsBefore), r.batch)
 		for _, s := range sessions {
-			if err != nil {
-				break
-			}
-			var pruned []prunedEvent
-			if pruned, err = w.selectPrunable(queryImportEvents, Name{AppName, s.key.App}, Name{SessionName, s.key.Session},
-				Name{TypeName, history.EventSessionImported}); err == nil {
-				_, err = r.removeEvents(w, pruned)
-			}
+			r.removeEvents(w, w.selectPrunable(queryImportEvents, Name{AppName, s.key.App}, Name{SessionName, s.key.Session},
+				Name{TypeName, history.EventSessionImported}))
+			w.afterCommit(func() { last = s.active })
 		}
-		w.afterCommit(func() {
-			if len(sessions) > 0 {
-				last = sessions[len(sessions)-1].active
-			}
-		})
-		return len(sessions), err
+		return len(sessions)
 	})
 }
 
@@ -158,9 +149,9 @@ type prunedEvent struct {
 	names   [4]string
 }
 
-// selectPrunable reads events with their names.
-func (w *Work) selectPrunable(query string, args ...any) ([]prunedEvent, error) {
-	pruned, err := collectIn(w, func(p *prunedEvent) []any {
+// selectPrunable reads events with their names; none after an error.
+func (w *Work) selectPrunable(query string, args ...any) []prunedEvent {
+	pruned := collectIn(w, func(p *prunedEvent) []any {
 		dest := []any{&p.seq}
 		for i := range p.names {
 			dest = append(dest, w.NameColumn(&p.numbers[i], &p.names[i]))
@@ -169,12 +160,15 @@ func (w *Work) selectPrunable(query string, args ...any) ([]prunedEvent, error) 
 	}, query, args...)
 	for i := range pruned {
 		for kind, text := range pruned[i].names {
-			if err == nil {
-				pruned[i].names[kind], err = w.NameText(context.Background(), NameKind(kind+1), pruned[i].numbers[kind], text)
+			if w.err == nil {
+				pruned[i].names[kind], w.err = w.NameText(context.Background(), NameKind(kind+1), pruned[i].numbers[kind], text)
 			}
 		}
 	}
-	return pruned, err
+	if w.err != nil {
+		return nil
+	}
+	return pruned
 }
 
 // perEvent are the statements that remove what belongs to events.
@@ -184,26 +178,18 @@ var perEvent = [...]string{
 }
 
 // removeEvents removes events and everything that only they use.
-func (w *Work) removeEvents(pruned []prunedEvent) error {
+func (w *Work) removeEvents(pruned []prunedEvent) {
 	if len(pruned) == 0 {
-		return nil
+		return
 	}
 	seqs := seqsOf(pruned)
-	if err := w.execAll(perEvent[:], seqs); err != nil {
-		return err
-	}
+	w.doAll(perEvent[:], seqs)
 	var n, size int64
-	if _, err := w.Get([]any{&n, &size}, queryEventSizes, seqs); err != nil {
-		return err
-	}
-	if err := w.Exec(`DELETE FROM events WHERE seq = ANY($1)`, seqs); err != nil {
-		return err
-	}
+	w.find([]any{&n, &size}, queryEventSizes, seqs)
+	w.do(`DELETE FROM events WHERE seq = ANY($1)`, seqs)
 	w.Events, w.Bytes, w.Deleted, w.Pruned = w.Events-n, w.Bytes-size, w.Deleted+n, max(w.Pruned, slices.Max(seqs))
-	if err := w.removeFromIndex(seqs); err != nil {
-		return err
-	}
-	return w.deleteUnreferenced(pruned)
+	w.removeFromIndex(seqs)
+	w.deleteUnreferenced(pruned)
 }
 
 const queryEventSizes = `SELECT count(*), coalesce(sum(length(envelope) + length(payload)), 0)::bigint FROM events WHERE seq = ANY($1)`
@@ -216,15 +202,6 @@ func seqsOf(pruned []prunedEvent) []int64 {
 	return seqs
 }
 
-func (w *Work) execAll(queries []string, args ...any) error {
-	for _, query := range queries {
-		if err := w.Exec(query, slices.Clone(args)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // deleteSegmentIfEmpty removes a name from a segment of the log without events of that name.
 var deleteSegmentIfEmpty = fmt.Sprintf(`DELETE FROM zones WHERE kind = $1 AND name = $2 AND zone = $3
 	AND NOT EXISTS (SELECT 1 FROM events /*!INDEXED BY events_scan*/ WHERE seq BETWEEN $3::bigint << %d AND ($3::bigint << %d) + %d
@@ -232,7 +209,7 @@ var deleteSegmentIfEmpty = fmt.Sprintf(`DELETE FROM zones WHERE kind = $1 AND na
 
 // deleteUnreferenced removes the rows that only the pruned events used: name segments,
 // names, sessions and time marks.
-func (w *Work) deleteUnreferenced(pruned []prunedEvent) error {
+func (w *Work) deleteUnreferenced(pruned []prunedEvent) {
 	type nameSegment struct {
 		segment int64
 		name    Name
@@ -249,23 +226,17 @@ func (w *Work) deleteUnreferenced(pruned []prunedEvent) error {
 	names := map[Name]bool{}
 	for s := range segments {
 		names[s.name] = true
-		if err := w.Exec(deleteSegmentIfEmpty, s.name.Kind, s.name, s.segment); err != nil {
-			return err
-		}
+		w.do(deleteSegmentIfEmpty, s.name.Kind, s.name, s.segment)
 	}
 	for key := range sessions { // while their names are still known
-		if err := w.deleteSessionIfEmpty(key.App, key.Session); err != nil {
-			return err
-		}
+		w.deleteSessionIfEmpty(key.App, key.Session)
 	}
 	for name := range names {
-		if err := w.Exec(`DELETE FROM names WHERE kind = $1 AND name = $2 AND NOT EXISTS (SELECT 1 FROM zones WHERE kind = $1 AND name = $3)`,
-			name.Kind, name.Text, name); err != nil {
-			return err
-		}
+		w.do(`DELETE FROM names WHERE kind = $1 AND name = $2 AND NOT EXISTS (SELECT 1 FROM zones WHERE kind = $1 AND name = $3)`,
+			name.Kind, name.Text, name)
 	}
 	w.ForgetNames()
-	return w.Exec(`DELETE FROM time_marks WHERE received_at < (SELECT received_at FROM events WHERE seq > 0 ORDER BY seq LIMIT 1)`)
+	w.do(`DELETE FROM time_marks WHERE received_at < (SELECT received_at FROM events WHERE seq > 0 ORDER BY seq LIMIT 1)`)
 }
 
 const queryPrunableQuestions = `SELECT seq, app, session, type, tool FROM questions q
@@ -293,25 +264,18 @@ var perQuestion = [...]string{
 const queryDecidedOf = `SELECT count(*) FROM questions WHERE seq = ANY($1) AND inbox = 'decided'`
 
 // removeQuestions removes questions with all their rows, and counts them when that is committed.
-func (r *pruneRun) removeQuestions(w *Work, pruned []prunedEvent) (int, error) {
+func (r *pruneRun) removeQuestions(w *Work, pruned []prunedEvent) int {
 	seqs := seqsOf(pruned)
 	changes, last, err := w.DeleteChanges(seqs)
-	if err != nil {
-		return 0, err
-	}
-	decided, err := get[int64](w, queryDecidedOf, seqs)
-	if err != nil {
-		return 0, err
-	}
-	w.Decided, w.Pruned = w.Decided-decided, max(w.Pruned, last)
-	if err := w.execAll(perQuestion[:], seqs); err != nil {
-		return 0, err
-	}
+	w.fail(err)
+	w.Decided, w.Pruned = w.Decided-get[int64](w, queryDecidedOf, seqs), max(w.Pruned, last)
+	w.doAll(perQuestion[:], seqs)
 	w.afterCommit(func() {
 		r.result.Questions += int64(len(pruned))
 		r.result.Changes += changes
 	})
-	return len(pruned), w.removeEvents(pruned)
+	w.removeEvents(pruned)
+	return len(pruned)
 }
 
 // Test requests are few, and those of a day are in few segments of the log.
@@ -351,7 +315,11 @@ func (r *pruneRun) pruneMessages(ctx context.Context) error {
 	if r.EventsBefore.IsZero() {
 		return nil
 	}
-	return r.repeat(ctx, func(w *Work) (int, error) { return w.PruneMessages(Millis(r.EventsBefore), r.batch) })
+	return r.repeat(ctx, func(w *Work) int {
+		n, err := w.PruneMessages(Millis(r.EventsBefore), r.batch)
+		w.fail(err)
+		return n
+	})
 }
 
 // pruneProjections removes aggregates from before the given time.
@@ -360,16 +328,13 @@ func (r *pruneRun) pruneProjections(ctx context.Context) error {
 		return nil
 	}
 	quarter := r.ProjectionsBefore.UnixMilli() / store.QuarterMS
-	return r.Write(ctx, Essential, func(w *Work) error {
-		err := w.execAll([]string{
+	return r.change(ctx, Essential, func(w *Work) {
+		w.doAll([]string{
 			`DELETE FROM decisions WHERE quarter < $1`, `DELETE FROM machine_decisions WHERE quarter < $1`, `DELETE FROM spend WHERE quarter < $1`,
 		}, quarter)
 		for _, span := range spans {
-			if err == nil {
-				err = w.execAll([]string{`DELETE FROM activity WHERE span = $1 AND at < $2`, `DELETE FROM tool_histograms WHERE span = $1 AND at < $2`},
-					span, quarter/span)
-			}
+			w.doAll([]string{`DELETE FROM activity WHERE span = $1 AND at < $2`, `DELETE FROM tool_histograms WHERE span = $1 AND at < $2`},
+				span, quarter/span)
 		}
-		return err
 	})
 }

@@ -106,14 +106,14 @@ func (t *Tables) explainNoQuestion(ctx context.Context, id schema.EventID) error
 	return schema.ErrNoQuestion
 }
 
-// questionAsOf reads a question as of a transaction.
-func (w *Work) questionAsOf(id schema.EventID) (*store.Question, error) {
+// questionAsOf reads a question as of a transaction; nil after an error.
+func (w *Work) questionAsOf(id schema.EventID) (q *store.Question) {
 	var r questionRow
-	found, err := w.Get(r.dest(w), queryQuestion, id)
-	if err := orNotFound(found, err); err != nil {
-		return nil, err
+	w.require(w.find(r.dest(w), queryQuestion, id), schema.ErrNotFound)
+	if w.err == nil {
+		q, w.err = r.question(context.Background(), w)
 	}
-	return r.question(context.Background(), w)
+	return q
 }
 
 // maxEarlierOutcomes bounds how many earlier questions EarlierOutcomes returns.

@@ -16,58 +16,43 @@ func ruleFields(r *store.Rule) []any {
 }
 
 func (t *Tables) CreateRule(ctx context.Context, r schema.Rule) (store.Rule, error) {
-	made := store.Rule{Rule: r, Since: r.CreatedAt}
-	err := t.Write(ctx, Essential|Policy, func(w *Work) (err error) {
-		if made.ID, err = nextID(w, "rules"); err == nil {
-			err = w.revokeAllowances(&made.Rule)
-		}
-		if err != nil {
-			return err
-		}
-		made.After = schema.EventID(w.Head)
-		err = w.Exec(`INSERT INTO rules (id, rule, created_by, after, since, scope, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
+	return write(ctx, t, Essential|Policy, func(w *Work) store.Rule {
+		made := store.Rule{Rule: r, Since: r.CreatedAt, After: schema.EventID(w.Head)}
+		made.ID = nextID(w, "rules")
+		w.revokeAllowances(&made.Rule)
+		w.do(`INSERT INTO rules (id, rule, created_by, after, since, scope, app, session, expires_at, revoked_at, revoked_by, uses, used_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '', 0, 0)`,
 			made.ID, JSONBytes(made.Rule), made.CreatedBy, made.After, int64(made.Since), made.Scope, made.SourceApp, made.SessionID,
 			int64(made.ExpiresAt))
-		if err != nil {
-			return err
-		}
 		data := ruleData{ID: made.ID, Text: made.Text}
-		return w.AppendLedger(store.LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: data})
+		w.record(store.LedgerRecord{Action: "rule.made", Actor: made.CreatedBy, QuestionID: made.From, Data: data})
+		return made
 	})
-	return made, err
 }
 
 // revokeAllowances revokes the active allowances of the session that r is a new one for.
-func (w *Work) revokeAllowances(r *schema.Rule) error {
+func (w *Work) revokeAllowances(r *schema.Rule) {
 	if r.Scope != schema.ScopeSession {
-		return nil
+		return
 	}
-	ids, err := collectIn(w, column[int64], `SELECT id FROM rules WHERE session = $1 AND app = $2 AND revoked_at = 0
-		AND (expires_at = 0 OR expires_at > $3) AND scope = $4 ORDER BY id`, r.SessionID, r.SourceApp, int64(r.CreatedAt), schema.ScopeSession)
-	for _, id := range ids {
-		if err == nil {
-			err = w.revokeRule(id, r.CreatedBy, int64(r.CreatedAt))
-		}
+	for _, id := range collectIn(w, column[int64], `SELECT id FROM rules WHERE session = $1 AND app = $2 AND revoked_at = 0
+		AND (expires_at = 0 OR expires_at > $3) AND scope = $4 ORDER BY id`, r.SessionID, r.SourceApp, int64(r.CreatedAt), schema.ScopeSession) {
+		w.revokeRule(id, r.CreatedBy, int64(r.CreatedAt))
 	}
-	return err
 }
 
 // revokeRule revokes a rule that is not revoked.
-func (w *Work) revokeRule(id int64, by string, at int64) error {
-	revoked, err := w.ExecCount(`UPDATE rules SET revoked_at = $1, revoked_by = $2 WHERE id = $3 AND revoked_at = 0`, at, by, id)
-	if err != nil || revoked == 0 {
-		return err
+func (w *Work) revokeRule(id int64, by string, at int64) {
+	if w.count(`UPDATE rules SET revoked_at = $1, revoked_by = $2 WHERE id = $3 AND revoked_at = 0`, at, by, id) > 0 {
+		w.record(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleData{ID: id}})
 	}
-	return w.AppendLedger(store.LedgerRecord{Action: "rule.revoked", Actor: by, Data: ruleData{ID: id}})
 }
 
 func (t *Tables) RevokeRule(ctx context.Context, id int64, by string, at time.Time) (store.Rule, error) {
-	return write(ctx, t, Essential|Policy, func(w *Work) (r store.Rule, err error) {
-		if err = w.revokeRule(id, by, Millis(at)); err == nil {
-			err = orNotFound(w.Get(ruleFields(&r), ruleColumns+`WHERE id = $1`, id))
-		}
-		return r, err
+	return write(ctx, t, Essential|Policy, func(w *Work) (r store.Rule) {
+		w.revokeRule(id, by, Millis(at))
+		w.require(w.find(ruleFields(&r), ruleColumns+`WHERE id = $1`, id), schema.ErrNotFound)
+		return r
 	})
 }
 
@@ -91,6 +76,6 @@ func (t *Tables) LiveRules(ctx context.Context, now time.Time) ([]store.Rule, er
 
 // recordRuleUse counts a decision by a rule. The write fails with ErrRuleEnded if the rule was
 // revoked in the meantime.
-func (w *Work) recordRuleUse(id int64) error {
-	return w.ExecOne(guardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, Millis(w.Now), id)
+func (w *Work) recordRuleUse(id int64) {
+	w.doGuarded(guardRule, `UPDATE rules SET uses = uses + 1, used_at = $1 WHERE id = $2 AND revoked_at = 0 RETURNING 1`, Millis(w.Now), id)
 }

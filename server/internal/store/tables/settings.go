@@ -12,11 +12,9 @@ func (t *Tables) Document(ctx context.Context, name string, document any) error 
 }
 
 func (t *Tables) SetDocument(ctx context.Context, name string, document any, by string) error {
-	return t.Write(ctx, Essential|Policy, func(w *Work) error {
-		if err := w.Exec(`INSERT INTO hub_settings (name, settings) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, name, JSONBytes(document)); err != nil {
-			return err
-		}
-		return w.AppendLedger(store.LedgerRecord{Action: name + ".changed", Actor: by, Data: document})
+	return t.change(ctx, Essential|Policy, func(w *Work) {
+		w.do(`INSERT INTO hub_settings (name, settings) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET settings = excluded.settings`, name, JSONBytes(document))
+		w.record(store.LedgerRecord{Action: name + ".changed", Actor: by, Data: document})
 	})
 }

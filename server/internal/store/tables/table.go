@@ -46,19 +46,19 @@ func (t *table[T]) one(ctx context.Context, e Engine, rest string, args ...any) 
 }
 
 // listIn is list in a transaction.
-func (t *table[T]) listIn(tx Tx, rest string, args ...any) ([]T, error) {
-	return collectIn(tx, t.fields, t.selects+rest, args...)
+func (t *table[T]) listIn(w *Work, rest string, args ...any) []T {
+	return collectIn(w, t.fields, t.selects+rest, args...)
 }
 
 // getIn returns one row, in a transaction.
-func (t *table[T]) getIn(tx Tx, rest string, args ...any) (v T, found bool, err error) {
-	found, err = tx.Get(t.fields(&v), t.selects+rest, args...)
-	return v, found, err
+func (t *table[T]) getIn(w *Work, rest string, args ...any) (v T, found bool) {
+	found = w.find(t.fields(&v), t.selects+rest, args...)
+	return v, found
 }
 
-func (t *table[T]) insert(tx Tx, v *T) error { return tx.Exec(t.inserts, t.values(v)...) }
+func (t *table[T]) insert(w *Work, v *T) { w.do(t.inserts, t.values(v)...) }
 
-func (t *table[T]) upsert(tx Tx, v *T) error { return tx.Exec(t.upserts, t.values(v)...) }
+func (t *table[T]) upsert(w *Work, v *T) { w.do(t.upserts, t.values(v)...) }
 
 // values returns the members of a row to store.
 func (t *table[T]) values(v *T) []any {
@@ -93,7 +93,7 @@ func newSumTable(name, key, labels, sums string) sumTable {
 		name, strings.Join(columns, ", "), strings.Join(places, ", "), key, strings.Join(updates, ", "))}
 }
 
-func (t sumTable) add(tx Tx, values ...any) error { return tx.Exec(t.query, values...) }
+func (t sumTable) add(w *Work, values ...any) { w.do(t.query, values...) }
 
 // timeColumn stores a time in Unix milliseconds; 0: the zero time.
 type timeColumn struct{ dest *time.Time }

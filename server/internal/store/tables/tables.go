@@ -77,12 +77,16 @@ func GuardError(guard Guard) error {
 // Work is a transaction of an engine with the rules of the tables. An engine has one for each of its
 // transactions, which may have several writes.
 //
+// The methods do, count, find and their like keep an error in the Work: from then on they do nothing, and the write
+// fails with it. So a write looks at an error only before it relies on what was read.
+//
 // A Tx of an engine must not embed its Work: a method that it lacks would be that of the Work, which calls the Tx.
 type Work struct {
 	Tx
 	*Counters
 	Now time.Time // the same for all writes of the transaction
 	t   *Tables
+	err error // the first one of the current write
 	// changesFreezes is set if this transaction made or lifted a freeze: the ones in memory are older.
 	changesFreezes bool
 	rows           []store.LogRow // to publish after the commit
@@ -94,6 +98,57 @@ type Work struct {
 // Begin returns the Work of a transaction, which changes the counters.
 func (t *Tables) Begin(tx Tx, now time.Time, c *Counters) *Work {
 	return &Work{Tx: tx, Counters: c, Now: now, t: t, versions: map[schema.EventID]int64{}}
+}
+
+// fail ends the write with an error; nil: it goes on.
+func (w *Work) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// require ends the write with an error unless a condition is met.
+func (w *Work) require(isMet bool, err error) {
+	if !isMet {
+		w.fail(err)
+	}
+}
+
+// do is Exec.
+func (w *Work) do(query string, args ...any) {
+	if w.err == nil {
+		w.err = w.Exec(query, args...)
+	}
+}
+
+// doGuarded is ExecOne.
+func (w *Work) doGuarded(guard Guard, query string, args ...any) {
+	if w.err == nil {
+		w.err = w.ExecOne(guard, query, args...)
+	}
+}
+
+// doAll executes statements that have the same arguments.
+func (w *Work) doAll(queries []string, args ...any) {
+	for _, query := range queries {
+		w.do(query, slices.Clone(args)...)
+	}
+}
+
+// count is ExecCount; 0 after an error.
+func (w *Work) count(query string, args ...any) (n int64) {
+	if w.err == nil {
+		n, w.err = w.ExecCount(query, args...)
+	}
+	return n
+}
+
+// find is Get; false after an error.
+func (w *Work) find(into []any, query string, args ...any) (found bool) {
+	if w.err == nil {
+		found, w.err = w.Get(into, query, args...)
+	}
+	return found
 }
 
 // publish adds a row of the log that is published after the commit.
@@ -135,6 +190,7 @@ func (w *Work) Mark() Mark { return Mark{len(w.rows), len(w.pending), len(w.comm
 // Undo forgets a write that failed.
 func (w *Work) Undo(m Mark) {
 	w.rows, w.pending, w.committed = w.rows[:m.rows], w.pending[:m.pending], w.committed[:m.committed]
+	w.err = nil
 	clear(w.versions)
 }
 
@@ -205,10 +261,12 @@ func collect[T any](ctx context.Context, e Engine, fields func(*T) []any, query 
 	return all, err
 }
 
-// collectIn is collect in a transaction.
-func collectIn[T any](tx Tx, fields func(*T) []any, query string, args ...any) (all []T, err error) {
-	err = tx.Query(appendTo(&all, fields), query, args...)
-	return all, err
+// collectIn is collect in a transaction; nothing after an error.
+func collectIn[T any](w *Work, fields func(*T) []any, query string, args ...any) (all []T) {
+	if w.err == nil {
+		w.err = w.Query(appendTo(&all, fields), query, args...)
+	}
+	return all
 }
 
 func appendTo[T any](all *[]T, fields func(*T) []any) func(Rows) error {
@@ -243,17 +301,14 @@ func read[T any](ctx context.Context, e Engine, query string, args ...any) (T, e
 }
 
 // get is read in a transaction.
-func get[T any](tx Tx, query string, args ...any) (T, error) {
+func get[T any](w *Work, query string, args ...any) T {
 	var v sql.Null[T]
-	_, err := tx.Get([]any{&v}, query, args...)
-	return v.V, err
+	w.find([]any{&v}, query, args...)
+	return v.V
 }
 
 // nextID returns the number after the highest one of a table.
-func nextID(tx Tx, table string) (int64, error) {
-	last, err := get[int64](tx, `SELECT max(id) FROM `+table)
-	return last + 1, err
-}
+func nextID(w *Work, table string) int64 { return get[int64](w, `SELECT max(id) FROM `+table) + 1 }
 
 // readTime reads one time; zero if there is no row or it is NULL.
 func (t *Tables) readTime(ctx context.Context, query string, args ...any) (time.Time, error) {
@@ -281,18 +336,27 @@ func orNotFound(found bool, err error) error {
 
 // Write commits what run does as a whole.
 func (t *Tables) Write(ctx context.Context, kind Change, run func(*Work) error) error {
-	return t.Commit(ctx, &Op{Kind: kind, Run: run}, nil)
+	return t.change(ctx, kind, func(w *Work) { w.fail(run(w)) })
 }
 
-// write is Write for a function that returns a value.
-func write[T any](ctx context.Context, t *Tables, kind Change, run func(*Work) (T, error)) (v T, err error) {
-	err = t.Write(ctx, kind, func(w *Work) (err error) {
-		v, err = run(w)
-		return err
-	})
+// change is Write for a function that leaves its errors in the Work.
+func (t *Tables) change(ctx context.Context, kind Change, run func(*Work)) error {
+	return t.Commit(ctx, &Op{Kind: kind, Run: resultOf(run)}, nil)
+}
+
+func resultOf(run func(*Work)) func(*Work) error {
+	return func(w *Work) error {
+		run(w)
+		return w.err
+	}
+}
+
+// write is change for a function that returns a value.
+func write[T any](ctx context.Context, t *Tables, kind Change, run func(*Work) T) (v T, err error) {
+	err = t.change(ctx, kind, func(w *Work) { v = run(w) })
 	return v, err
 }
 
 func (t *Tables) exec(ctx context.Context, kind Change, query string, args ...any) error {
-	return t.Write(ctx, kind, func(w *Work) error { return w.Exec(query, args...) })
+	return t.change(ctx, kind, func(w *Work) { w.do(query, args...) })
 }
