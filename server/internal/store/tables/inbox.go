@@ -45,8 +45,7 @@ const (
 		SELECT app FROM askers WHERE app IS NOT NULL`
 )
 
-var queryInboxRows = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
-	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq WHERE q.seq = ANY($1) ORDER BY q.seq DESC`
+var queryInboxRows = listedQuestions + `WHERE q.seq = ANY($1) ORDER BY q.seq DESC`
 
 // maxInboxBytes bounds the size of an inbox page.
 const maxInboxBytes = 4 << 20

@@ -8,9 +8,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-var queryPending = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
-	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq
-	WHERE q.inbox = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT 1000`
+// listedQuestions selects questions with their events.
+var listedQuestions = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
+	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq `
+
+var queryPending = listedQuestions + `WHERE q.inbox = 'pending' AND q.seq > $1 ORDER BY q.seq LIMIT 1000`
 
 func (t *Tables) Pending(ctx context.Context) (all []*store.Event, _ error) {
 	for last := schema.EventID(0); ; last = all[len(all)-1].ID {
@@ -25,9 +27,7 @@ func (t *Tables) Pending(ctx context.Context) (all []*store.Event, _ error) {
 	}
 }
 
-var queryQuestions = `SELECT ` + eventColumns + listedPayload + `q.question, q.status
-	FROM questions q /*!CROSS*/ JOIN events e ON e.seq = q.seq
-	WHERE q.seq < $1 ORDER BY q.seq DESC LIMIT $2`
+var queryQuestions = listedQuestions + `WHERE q.seq < $1 ORDER BY q.seq DESC LIMIT $2`
 
 func (t *Tables) Questions(ctx context.Context, before schema.EventID, n int) ([]*store.Event, error) {
 	return t.readEvents(ctx, queryQuestions, before, n)
@@ -99,8 +99,7 @@ func (t *Tables) Question(ctx context.Context, id schema.EventID) (*store.Questi
 // event either.
 func (t *Tables) explainNoQuestion(ctx context.Context, id schema.EventID) error {
 	var one int64
-	found, err := t.ReadOne(ctx, []any{&one}, queryIsEvent, id)
-	if err := orNotFound(found, err); err != nil {
+	if err := orNotFound(t.ReadOne(ctx, []any{&one}, queryIsEvent, id)); err != nil {
 		return err
 	}
 	return schema.ErrNoQuestion
@@ -121,19 +120,10 @@ const maxEarlierOutcomes = 1000
 
 func (t *Tables) EarlierOutcomes(ctx context.Context, id schema.EventID) ([]store.EarlierOutcome, error) {
 	type status struct {
-		Outcome schema.Outcome `json:"outcome"`
+		Outcome *schema.Outcome `json:"outcome"`
 	}
-	type earlier struct {
-		id     schema.EventID
-		status status
-	}
-	rows, err := collect(ctx, t, func(e *earlier) []any { return []any{&e.id, JSONBytes(&e.status)} },
+	return collect(ctx, t, func(e *store.EarlierOutcome) []any { return []any{&e.ID, JSONBytes(&status{&e.Outcome})} },
 		`SELECT p.seq, p.status FROM questions q /*! CROSS */ JOIN questions p /*! INDEXED BY questions_by_call */
 			ON p.app = q.app AND p.call = q.call AND p.seq < q.seq
 		WHERE q.seq = $1 AND p.call IS NOT NULL AND p.state <> 'pending' ORDER BY p.seq DESC LIMIT $2`, id, maxEarlierOutcomes)
-	outcomes := make([]store.EarlierOutcome, len(rows))
-	for i, e := range rows {
-		outcomes[i] = store.EarlierOutcome{ID: e.id, Outcome: e.status.Outcome}
-	}
-	return outcomes, err
 }
