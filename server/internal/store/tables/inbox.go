@@ -215,15 +215,24 @@ func (t *Tables) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 	return st, err
 }
 
-// requesters returns the applications that have asked, without the one of tests.
+// requesters returns the applications that have asked, without the one of tests; an empty list rather than nil, which
+// would encode to null.
 func (t *Tables) requesters(ctx context.Context) ([]string, error) {
-	found, err := t.readNames(ctx, AppName, queryRequesters)
-	if err != nil {
-		return nil, err
+	type name struct {
+		numbers [1]int64
+		text    string
+	}
+	found, err := collect(ctx, t, func(n *name) []any { return []any{t.NameColumn(&n.numbers[0], &n.text)} }, queryRequesters)
+	apps := make([]string, 0, len(found))
+	for _, app := range found {
+		if err == nil {
+			err = nameTexts(ctx, t, app.numbers[:], &app.text)
+		}
+		apps = append(apps, app.text)
 	}
 	for key := range t.State.Pending.CountSessions() {
-		found = append(found, key.App)
+		apps = append(apps, key.App)
 	}
-	slices.Sort(found)
-	return slices.DeleteFunc(slices.Compact(found), isTestApp), nil
+	slices.Sort(apps)
+	return slices.DeleteFunc(slices.Compact(apps), isTestApp), err
 }

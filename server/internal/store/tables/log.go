@@ -240,18 +240,13 @@ func (r *eventRow) dest(names Names) []any {
 func (r *eventRow) destWithTranscript(names Names) []any { return append(r.dest(names), &r.transcript) }
 
 // build converts a scanned row to an Event.
-func (r *eventRow) build(ctx context.Context, names Names) (_ *store.Event, err error) {
+func (r *eventRow) build(ctx context.Context, names Names) (*store.Event, error) {
 	e := &r.event
 	e.ID, e.ReceivedAt, e.UID = schema.EventID(r.seq), Time(r.received), r.uid.String()
 	if e.Payload == nil && r.payloadBytes > 0 {
 		e.Payload, e.PayloadBytes = []byte("{}"), r.payloadBytes
 	}
-	for i, text := range [...]*string{&e.App, &e.Session, &e.Type, &e.Tool} {
-		if *text, err = names.NameText(ctx, NameKind(i+1), r.names[i], *text); err != nil {
-			return nil, err
-		}
-	}
-	return e, nil
+	return e, nameTexts(ctx, names, r.names[:], &e.App, &e.Session, &e.Type, &e.Tool)
 }
 
 // readEvents reads the events of a query, up to store.MaxPageBytes.
@@ -319,8 +314,7 @@ var queryEvent = `SELECT ` + eventColumns + fullPayload + `q.question, q.status,
 
 func (t *Tables) Event(ctx context.Context, id schema.EventID) (*store.Event, []byte, error) {
 	var r eventRow
-	found, err := t.ReadOne(ctx, r.destWithTranscript(t), queryEvent, id)
-	if err := orNotFound(found, err); err != nil {
+	if err := orNotFound(t.ReadOne(ctx, r.destWithTranscript(t), queryEvent, id)); err != nil {
 		return nil, nil, err
 	}
 	e, err := r.build(ctx, t)

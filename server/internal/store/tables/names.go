@@ -35,6 +35,16 @@ type Names interface {
 	NameText(ctx context.Context, kind NameKind, number int64, text string) (string, error)
 }
 
+// nameTexts sets the texts of names that were scanned, which are of the first kinds.
+func nameTexts(ctx context.Context, names Names, numbers []int64, texts ...*string) (err error) {
+	for i, text := range texts {
+		if *text, err = names.NameText(ctx, NameKind(i+1), numbers[i], *text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SegmentNames caches the names, in the form in which an engine stores them, that the table zones already lists for
 // the newest segment of the log.
 //
@@ -58,22 +68,6 @@ func (c *SegmentNames[N]) Add(seq int64, name N) (segment int64, isNew bool) {
 
 // Clear empties the cache after a rollback.
 func (c *SegmentNames[N]) Clear() { c.names = nil }
-
-// readNames returns the texts of a column of names; an empty list rather than nil, which would encode to null.
-func (t *Tables) readNames(ctx context.Context, kind NameKind, query string, args ...any) ([]string, error) {
-	type name struct {
-		number int64
-		text   string
-	}
-	found, err := collect(ctx, t, func(n *name) []any { return []any{t.NameColumn(&n.number, &n.text)} }, query, args...)
-	texts := make([]string, len(found))
-	for i := range found {
-		if err == nil {
-			texts[i], err = t.NameText(ctx, kind, found[i].number, found[i].text)
-		}
-	}
-	return texts, err
-}
 
 // Limits of FilterOptions: session IDs, and names of any other kind.
 const (

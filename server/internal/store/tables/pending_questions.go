@@ -97,10 +97,7 @@ func (t *Tables) ReadPending(ctx context.Context, query Query, text string, args
 	for i := range rows {
 		r, q := &rows[i], &rows[i].Row
 		if err == nil {
-			q.App, err = t.NameText(ctx, AppName, r.names[0], q.App)
-		}
-		if err == nil {
-			q.Session, err = t.NameText(ctx, SessionName, r.names[1], q.Session)
+			err = nameTexts(ctx, t, r.names[:], &q.App, &q.Session)
 		}
 		if err == nil {
 			q.Waiter, err = waiterOf(r.status)

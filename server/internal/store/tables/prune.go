@@ -152,17 +152,12 @@ type prunedEvent struct {
 // selectPrunable reads events with their names; none after an error.
 func (w *Work) selectPrunable(query string, args ...any) []prunedEvent {
 	pruned := collectIn(w, func(p *prunedEvent) []any {
-		dest := []any{&p.seq}
-		for i := range p.names {
-			dest = append(dest, w.NameColumn(&p.numbers[i], &p.names[i]))
-		}
-		return dest
+		n, s := &p.numbers, &p.names
+		return []any{&p.seq, w.NameColumn(&n[0], &s[0]), w.NameColumn(&n[1], &s[1]), w.NameColumn(&n[2], &s[2]), w.NameColumn(&n[3], &s[3])}
 	}, query, args...)
 	for i := range pruned {
-		for kind, text := range pruned[i].names {
-			if w.err == nil {
-				pruned[i].names[kind], w.err = w.NameText(context.Background(), NameKind(kind+1), pruned[i].numbers[kind], text)
-			}
+		if n, s := &pruned[i].numbers, &pruned[i].names; w.err == nil {
+			w.err = nameTexts(context.Background(), w, n[:], &s[0], &s[1], &s[2], &s[3])
 		}
 	}
 	if w.err != nil {

@@ -240,10 +240,7 @@ func (t *Tables) searchTranscripts(ctx context.Context, f store.SessionFilter, b
 // sessionOfTranscript returns the facts of a session, unless f excludes it or its own text matches: then
 // it was found already.
 func (t *Tables) sessionOfTranscript(ctx context.Context, r *transcriptRow, f *store.SessionFilter) (facts [][]byte, err error) {
-	if r.key.App, err = t.NameText(ctx, AppName, r.names[0], r.key.App); err != nil || f.App != "" && f.App != r.key.App {
-		return nil, err
-	}
-	if r.key.Session, err = t.NameText(ctx, SessionName, r.names[1], r.key.Session); err != nil {
+	if err := nameTexts(ctx, t, r.names[:], &r.key.App, &r.key.Session); err != nil || f.App != "" && f.App != r.key.App {
 		return nil, err
 	}
 	var person, text string
