@@ -177,21 +177,15 @@ func (t *Tables) Decisions(ctx context.Context, from, to int64) (map[store.Decis
 
 func (t *Tables) Activity(ctx context.Context, from int64) (map[string]store.Activity, error) {
 	sums := map[string]store.Activity{}
-	for _, part := range bucketRanges(from) {
-		err := t.Read(ctx, func(rows Rows) error {
-			var app string
-			var a store.Activity
-			n := &a.Tokens
-			err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Questions, &a.WaitedMS,
-				&n.Input, &n.Output, &n.CacheRead, &n.CacheWrite, &a.CostUSD)
-			sums[app] = a.Add(sums[app])
-			return err
-		}, queryActivity, part.Unit, part.From, part.To)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return sums, nil
+	return sums, t.readBuckets(ctx, func(rows Rows) error {
+		var app string
+		var a store.Activity
+		n := &a.Tokens
+		err := rows.Scan(&app, &a.Events, &a.Tools, &a.Failures, &a.Questions, &a.WaitedMS,
+			&n.Input, &n.Output, &n.CacheRead, &n.CacheWrite, &a.CostUSD)
+		sums[app] = a.Add(sums[app])
+		return err
+	}, queryActivity, from)
 }
 
 func (t *Tables) Spend(ctx context.Context, from, to int64) (map[store.SpendGroup]store.Spend, error) {
@@ -203,41 +197,36 @@ func (t *Tables) Spend(ctx context.Context, from, to int64) (map[store.SpendGrou
 
 func (t *Tables) ToolTimes(ctx context.Context, from int64) (map[store.ToolKey]store.ToolTime, error) {
 	byTool := map[string]Histogram{}
-	for _, part := range bucketRanges(from) {
-		err := t.Read(ctx, func(rows Rows) error {
-			var tool, bins string
-			if err := rows.Scan(&tool, &bins); err != nil {
-				return err
-			}
-			if byTool[tool] == nil {
-				byTool[tool] = Histogram{}
-			}
-			return byTool[tool].Add([]byte(bins))
-		}, queryToolTimes, part.Unit, part.From, part.To)
-		if err != nil {
-			return nil, err
+	err := t.readBuckets(ctx, func(rows Rows) error {
+		var tool, bins string
+		if err := rows.Scan(&tool, &bins); err != nil {
+			return err
 		}
-	}
+		if byTool[tool] == nil {
+			byTool[tool] = Histogram{}
+		}
+		return byTool[tool].Add([]byte(bins))
+	}, queryToolTimes, from)
 	sums := map[store.ToolKey]store.ToolTime{}
 	for tool, h := range byTool {
 		for bucket, u := range h {
 			sums[store.ToolKey{Tool: tool, Bucket: bucket}] = u
 		}
 	}
-	return sums, nil
+	return sums, err
 }
 
 // quartersPerDay is the number of quarter-hours in a UTC day.
 const quartersPerDay = 96
 
-// bucketRange is a part of a period that is covered by buckets of one unit, in quarters.
-type bucketRange struct{ Unit, From, To int64 }
-
-// bucketRanges covers all time since quarter from: in quarters until the end of that UTC
+// readBuckets reads the buckets of all time since quarter from: in quarters until the end of that UTC
 // day, then in days.
-func bucketRanges(from int64) []bucketRange {
+func (t *Tables) readBuckets(ctx context.Context, each func(Rows) error, query string, from int64) error {
 	tomorrow := (from + quartersPerDay - 1) / quartersPerDay
-	return []bucketRange{{1, from, tomorrow * quartersPerDay}, {quartersPerDay, tomorrow, 1 << 40}}
+	if err := t.Read(ctx, each, query, 1, from, tomorrow*quartersPerDay); err != nil {
+		return err
+	}
+	return t.Read(ctx, each, query, quartersPerDay, tomorrow, int64(1)<<40)
 }
 
 // Histogram has the uses of a tool by duration bucket.

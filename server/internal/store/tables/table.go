@@ -22,16 +22,32 @@ type table[T any] struct {
 
 // newTable returns a table with the columns that fields reads and stores.
 func newTable[T any](name, key, columns string, fields func(*T) []any) *table[T] {
-	names := strings.Split(columns, ", ")
-	places, updates := make([]string, len(names)), make([]string, len(names))
-	for i, column := range names {
-		places[i], updates[i] = fmt.Sprint("$", i+1), column+" = excluded."+column
-	}
-	insert := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, name, columns, strings.Join(places, ", "))
 	return &table[T]{
-		name: name, key: key, fields: fields, selects: fmt.Sprintf(`SELECT %s FROM %s `, columns, name), inserts: insert,
-		upserts: fmt.Sprintf(`%s ON CONFLICT (%s) DO UPDATE SET %s`, insert, key, strings.Join(updates, ", ")),
+		name: name, key: key, fields: fields, selects: fmt.Sprintf(`SELECT %s FROM %s `, columns, name), inserts: insertInto(name, columns),
+		upserts: upsertInto(name, key, columns, ofEach(columns, "%[1]s = excluded.%[1]s")),
 	}
+}
+
+func insertInto(name, columns string) string {
+	places := ""
+	for i := range strings.Split(columns, ", ") {
+		places += fmt.Sprintf(", $%d", i+1)
+	}
+	return fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, name, columns, places[2:])
+}
+
+// upsertInto is insertInto that changes a row with the same key.
+func upsertInto(name, key, columns, changes string) string {
+	return fmt.Sprintf(`%s ON CONFLICT (%s) DO UPDATE SET %s`, insertInto(name, columns), key, changes)
+}
+
+// ofEach returns a list with the name of each column in a format.
+func ofEach(columns, format string) string {
+	list := strings.Split(columns, ", ")
+	for i, column := range list {
+		list[i] = fmt.Sprintf(format, column)
+	}
+	return strings.Join(list, ", ")
 }
 
 // list returns the rows that the rest of a query selects.
@@ -80,17 +96,7 @@ var SumColumns = map[string][]string{}
 // newSumTable returns a table of sums. labels are columns that are the same for all rows of a key.
 func newSumTable(name, key, labels, sums string) sumTable {
 	SumColumns[name] = strings.Split(sums, ", ")
-	var updates []string
-	for _, column := range SumColumns[name] {
-		updates = append(updates, fmt.Sprintf("%s = %s.%[1]s + excluded.%[1]s", column, name))
-	}
-	columns := strings.Split(key+", "+labels+sums, ", ")
-	places := make([]string, len(columns))
-	for i := range columns {
-		places[i] = fmt.Sprint("$", i+1)
-	}
-	return sumTable{fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s) ON CONFLICT (%s) DO UPDATE SET %s`,
-		name, strings.Join(columns, ", "), strings.Join(places, ", "), key, strings.Join(updates, ", "))}
+	return sumTable{upsertInto(name, key, key+", "+labels+sums, ofEach(sums, "%[1]s = "+name+".%[1]s + excluded.%[1]s"))}
 }
 
 func (t sumTable) add(w *Work, values ...any) { w.do(t.query, values...) }
