@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -369,14 +370,10 @@ func (w *Work) updatePending(c *store.Change, row pendingQuestion, settles bool)
 // explainConflict returns the error of a change that failed a guard.
 func (t *Tables) explainConflict(ctx context.Context, id schema.EventID) error {
 	isQuestion, err := read[bool](ctx, t, `SELECT true FROM questions WHERE seq = $1`, id)
-	switch {
-	case err != nil:
-		return err
-	case !isQuestion:
-		return t.explainNoQuestion(ctx, id)
-	default:
-		return store.ErrConflict
+	if err == nil && !isQuestion {
+		err = t.explainNoQuestion(ctx, id)
 	}
+	return cmp.Or(err, store.ErrConflict)
 }
 
 // isGrouped reports whether a status may belong to a member of a group. It is a cheap test

@@ -276,7 +276,8 @@ func (w *Work) freezeOf(app, session string) *control.Freeze {
 	if !w.changesFreezes {
 		return w.t.FreezeOf(app, session)
 	}
-	f, found := freezes.getIn(w, `WHERE lifted_at = 0 AND (scope = 'all' OR app = $1 AND (scope = 'app' OR session = $2)) ORDER BY id LIMIT 1`, app, session)
+	f, found := freezes.getIn(w, `WHERE lifted_at = 0 AND (scope = 'all' OR app = $1 AND (scope = 'app' OR session = $2))
+		ORDER BY id LIMIT 1`, app, session)
 	if !found {
 		return nil
 	}
@@ -338,7 +339,8 @@ func (t *Tables) HasWaitingMessages(key store.SessionKey) bool {
 // PruneMessages removes up to limit messages from before a time that wait no more, and returns their number. It
 // leaves the newest message, so that no id is used twice.
 func (w *Work) PruneMessages(before int64, limit int) (n int, err error) {
-	list := messages.listIn(w, `WHERE id < (SELECT max(id) FROM messages) AND sent_at < $1 AND state <> 'saved' ORDER BY id LIMIT $2`, before, limit)
+	list := messages.listIn(w, `WHERE id < (SELECT max(id) FROM messages) AND sent_at < $1 AND state <> 'saved'
+		ORDER BY id LIMIT $2`, before, limit)
 	for i := range list {
 		m := &list[i]
 		w.do(`DELETE FROM messages WHERE id = $1`, m.ID)

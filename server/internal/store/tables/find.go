@@ -92,12 +92,8 @@ func (t *Tables) newFindQuery(ctx context.Context, f *store.Filter) (*findQuery,
 
 // isListedStatus reports whether a filter may name the status.
 func isListedStatus(status string) bool {
-	switch schema.State(status) {
-	case schema.Pending, schema.Responded, schema.TimedOut, schema.Failed, store.Undelivered:
-		return true
-	default:
-		return false
-	}
+	listed := []schema.State{schema.Pending, schema.Responded, schema.TimedOut, schema.Failed, store.Undelivered}
+	return slices.Contains(listed, schema.State(status))
 }
 
 // order returns the direction of a query in SQL.

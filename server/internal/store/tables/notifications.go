@@ -84,7 +84,8 @@ func (t *Tables) AddNotifications(
 		}
 		if done != nil {
 			w.do(`INSERT INTO noticed (question, reminders, escalated) VALUES ($1, $2, $3)
-				ON CONFLICT (question) DO UPDATE SET reminders = excluded.reminders, escalated = excluded.escalated`, id, done.Reminders, done.Escalated)
+				ON CONFLICT (question) DO UPDATE SET reminders = excluded.reminders, escalated = excluded.escalated`,
+				id, done.Reminders, done.Escalated)
 		}
 	})
 }
@@ -104,9 +105,7 @@ func (t *Tables) DueNotifications(
 }
 
 func (t *Tables) ClaimNotification(ctx context.Context, n *store.Notification, until, since time.Time) (store.Claim, error) {
-	claim := store.ClaimLost
-	err := t.change(ctx, Plain, func(w *Work) { claim = w.claimNotification(n, until, since) })
-	return claim, err
+	return write(ctx, t, Plain, func(w *Work) store.Claim { return w.claimNotification(n, until, since) })
 }
 
 func (w *Work) claimNotification(n *store.Notification, until, since time.Time) store.Claim {
@@ -122,7 +121,8 @@ func (w *Work) claimNotification(n *store.Notification, until, since time.Time) 
 			return store.ClaimInFlight
 		}
 	}
-	if w.count(`UPDATE notices SET due = $1, leased = $1 WHERE id = $2 AND state = 'queued' AND due = $3`, Millis(until), n.ID, Millis(n.Due)) == 0 {
+	if w.count(`UPDATE notices SET due = $1, leased = $1 WHERE id = $2 AND state = 'queued' AND due = $3`,
+		Millis(until), n.ID, Millis(n.Due)) == 0 {
 		return store.ClaimLost
 	}
 	return store.Claimed
@@ -206,7 +206,8 @@ func (t *Tables) AddChannel(ctx context.Context, c *store.Channel, limit int) er
 			&schema.FieldError{Detail: fmt.Sprintf("would exceed the limit of %d channels; remove another channel first", limit)})
 		c.ID, c.CreatedAt = get[int64](w, `UPDATE notifier SET channel = channel + 1 RETURNING channel`), w.Now
 		channels(t.Key).insert(w, c)
-		w.record(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: channelData{ID: c.ID, Name: c.Name, Kind: c.Kind, Person: c.Person}})
+		made := channelData{ID: c.ID, Name: c.Name, Kind: c.Kind, Person: c.Person}
+		w.record(store.LedgerRecord{Action: "channel.made", Actor: c.CreatedBy, Data: made})
 	})
 }
 

@@ -68,23 +68,17 @@ type seqFilter struct {
 
 // seqRange returns the range of sequence numbers, both inclusive.
 func (t *Tables) seqRange(ctx context.Context, f seqFilter) (from, to int64, err error) {
-	from, to = int64(f.after)+1, t.Head()
+	first, end := int64(1), t.Head()+1
 	if f.before > 0 {
-		to = min(to, int64(f.before)-1)
+		end = min(end, int64(f.before))
 	}
 	if !f.from.IsZero() {
-		first, err := t.firstSeqSince(ctx, f.from)
-		if err != nil {
-			return 0, 0, err
-		}
-		from = max(from, first)
+		first, err = t.firstSeqSince(ctx, f.from)
 	}
-	if !f.to.IsZero() {
-		first, err := t.firstSeqSince(ctx, f.to)
-		if err != nil {
-			return 0, 0, err
-		}
-		to = min(to, first-1)
+	if err == nil && !f.to.IsZero() {
+		var next int64
+		next, err = t.firstSeqSince(ctx, f.to)
+		end = min(end, next)
 	}
-	return from, to, nil
+	return max(int64(f.after)+1, first), end - 1, err
 }
