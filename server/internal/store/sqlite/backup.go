@@ -182,18 +182,15 @@ const copyAttempts = 5
 func (l *lostDatabase) copyTo(file string) error {
 	for range copyAttempts {
 		before, err := l.versions()
-		if err != nil {
-			return err
+		if err == nil {
+			err = errors.Join(copyFile(l.database, file), copyFile(l.wal, file+"-wal"))
 		}
-		if err := errors.Join(copyFile(l.database, file), copyFile(l.wal, file+"-wal")); err != nil {
-			return err
+		after := before
+		if err == nil {
+			after, err = l.versions()
 		}
-		after, err := l.versions()
-		if err != nil {
+		if err != nil || before == after {
 			return err
-		}
-		if before == after {
-			return nil
 		}
 	}
 	return errors.New("the hub still writes to it; post nothing for a moment and try again")

@@ -118,11 +118,7 @@ func (s *CopySource) readState(ctx context.Context, keyFile string) error {
 	}
 	s.state.Head, s.state.Pruned, s.state.Received, s.state.Events = c.Head, c.Pruned, c.Received, c.Events
 	s.nameIDs = c.Head - c.lastNameID
-	end, err := readChain(ctx, s.db)
-	s.state.ChainN, s.state.ChainHash = end.N, end.Hash
-	if err != nil {
-		return err
-	}
+	s.state.ChainN, s.state.ChainHash = c.Chain.N, c.Chain.Hash
 	return tables.IgnoreNoRows(s.db.QueryRowContext(ctx, `SELECT seq, uid FROM events ORDER BY seq DESC LIMIT 1`).Scan(&s.state.Newest, &s.state.NewestUID))
 }
 
@@ -203,13 +199,9 @@ func (s *CopySource) MarkMoved(ctx context.Context, to string, at time.Time) err
 }
 
 // Close releases the lock.
-func (s *CopySource) Close() error {
-	var errs []error
+func (s *CopySource) Close() (err error) {
 	if s.db != nil {
-		errs = append(errs, s.db.Close())
+		err = s.db.Close()
 	}
-	if s.files != nil {
-		errs = append(errs, s.files.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(err, s.files.Close())
 }

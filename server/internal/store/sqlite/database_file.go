@@ -110,13 +110,6 @@ var lockFailures = []int{
 	sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMLOCK, sqlite3.SQLITE_IOERR_SHMMAP,
 }
 
-func ensurePrivateDir(file string) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("create the database's directory: %w; choose another file with -db", err)
-	}
-	return nil
-}
-
 // ensurePrivateFile creates file if needed and makes sure that it is a regular file
 // with mode 0600. It must run before SQLite opens the file: closing another descriptor
 // of the same file would drop SQLite's locks.
@@ -155,7 +148,6 @@ func fileSize(file string) int64 {
 // openFiles are the database's files as the hub has them open. They have the locks that keep
 // a second hub away, and show whether a file was removed, moved or replaced since.
 type openFiles struct {
-	file          string
 	lock          io.Closer
 	database, wal *os.File // SQLite has its own descriptors
 }
@@ -163,7 +155,7 @@ type openFiles struct {
 // openDatabaseFiles creates the database if needed and locks it. Close must be called after
 // SQLite closed the file: closing a descriptor may drop SQLite's locks.
 func openDatabaseFiles(file string) (f *openFiles, err error) {
-	f = &openFiles{file: file}
+	f = &openFiles{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -188,7 +180,7 @@ func openDatabaseFiles(file string) (f *openFiles, err error) {
 
 // openWAL opens the write-ahead log, which exists once SQLite has the database open.
 func (f *openFiles) openWAL() (err error) {
-	f.wal, err = os.Open(f.file + "-wal")
+	f.wal, err = os.Open(f.database.Name() + "-wal")
 	return err
 }
 
@@ -201,16 +193,17 @@ func (f *openFiles) closeWAL() error {
 	return f.wal.Close()
 }
 
+// Close releases the locks.
 func (f *openFiles) Close() error {
-	var errs []error
-	if f.database != nil {
+	var errs [2]error
+	if f != nil && f.database != nil {
 		unlockFile(f.database)
-		errs = append(errs, f.database.Close())
+		errs[0] = f.database.Close()
 	}
-	if f.lock != nil {
-		errs = append(errs, f.lock.Close())
+	if f != nil && f.lock != nil {
+		errs[1] = f.lock.Close()
 	}
-	return errors.Join(errs...)
+	return errors.Join(errs[:]...)
 }
 
 // check returns a fault if the name of an open file no longer leads to it.

@@ -89,11 +89,7 @@ func errOfCommit(err error) error {
 
 // codeOf returns the extended result code of an error of SQLite, whose lowest byte is the primary one; 0: it is none.
 func codeOf(err error) int {
-	if err == nil {
-		return 0
-	}
-	var e *sqlite.Error // allocated
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code()
 	}
 	return 0

@@ -16,14 +16,11 @@ import (
 )
 
 // openIdentity loads the hub's key. A new database gets one.
-func (s *engine) openIdentity(ctx context.Context, w *writer) error {
-	var public []byte
-	if err := w.conn.QueryRowContext(ctx, `SELECT public_key FROM hub`).Scan(&public); err != nil {
-		return err
-	}
+func (s *engine) openIdentity(ctx context.Context, w *writer, public ed25519.PublicKey) error {
 	file := identity.File(s.file)
-	key, err := identity.Open(file, ed25519.PublicKey(public))
-	if s.keyChange != nil && allowsLoss(s.keyChange, err) {
+	key, err := identity.Open(file, public)
+	isLost := errors.Is(err, identity.ErrMissing) || errors.Is(err, identity.ErrInvalid)
+	if isLost && s.keyChange != nil && !s.keyChange.Rotate { // which needs no old key
 		return s.changeKey(ctx, w, public)
 	}
 	if errors.Is(err, identity.ErrMismatch) || errors.Is(err, identity.ErrMissing) {
@@ -34,7 +31,10 @@ func (s *engine) openIdentity(ctx context.Context, w *writer) error {
 	}
 	s.Key = key
 	if len(public) == 0 {
-		if err := s.setFirstKey(w); err != nil {
+		if err := w.runNow(func(t *tables.Work) error { return t.SetKey(key) }); err != nil {
+			return fmt.Errorf("store the hub's public key: %w", err)
+		}
+		if err := identity.Commit(file); err != nil {
 			return err
 		}
 	}
@@ -42,26 +42,6 @@ func (s *engine) openIdentity(ctx context.Context, w *writer) error {
 		return s.changeKey(ctx, w, key.Public())
 	}
 	return nil
-}
-
-// setFirstKey stores the public key.
-func (s *engine) setFirstKey(w *writer) error {
-	err := w.runNow(func(t *tables.Work) error { return t.SetKey(s.Key) })
-	if err != nil {
-		return fmt.Errorf("store the hub's public key: %w", err)
-	}
-	return identity.Commit(identity.File(s.file))
-}
-
-// commitKey puts the prepared key in its place after the database has its public key and the secrets that it
-// encrypts.
-func (s *engine) commitKey(ctx context.Context, w *writer) error {
-	if err := identity.Commit(identity.File(s.file)); err != nil {
-		return err
-	}
-	// The write-ahead log has pages with the secrets as they were before until it is reset.
-	_, err := w.conn.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
-	return err
 }
 
 // runNow commits one op before the writer's goroutine runs.
@@ -81,11 +61,6 @@ func ChangeKey(ctx context.Context, cfg Config, change *store.KeyChange) error {
 		return err
 	}
 	return s.Close()
-}
-
-// allowsLoss reports whether err is the loss of the key, and the change needs no old key.
-func allowsLoss(c *store.KeyChange, err error) bool {
-	return !c.Rotate && (errors.Is(err, identity.ErrMissing) || errors.Is(err, identity.ErrInvalid))
 }
 
 // changeKey carries out s.keyChange. The store's key is nil if it is lost; public is its public
@@ -116,7 +91,12 @@ func (s *engine) changeKey(ctx context.Context, w *writer, public []byte) error 
 	if err != nil {
 		return fmt.Errorf("change the hub's key: %w; nothing was changed", err)
 	}
-	return s.commitKey(ctx, w)
+	// The database has the new public key and the secrets that it encrypts: now the prepared key takes its place.
+	if err := identity.Commit(identity.File(s.file)); err != nil {
+		return err
+	}
+	// The write-ahead log has pages with the secrets as they were before until it is reset.
+	return w.exec(ctx)(`PRAGMA wal_checkpoint(TRUNCATE)`)
 }
 
 // recordKeyChange stores the rotation, or removes all earlier ones, and writes the audit log.

@@ -15,12 +15,9 @@ import (
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
-const (
-	queryHasHeads = `SELECT count(*) FROM sqlite_master WHERE name = 'ledger_heads'`
-	// Both tables are read in the order of their primary keys.
-	querySignedLedger = `SELECT l.n, l.hash, l.entry, h.envelope
-		FROM ledger l LEFT JOIN ledger_heads h ON h.n = l.n ORDER BY l.n`
-)
+// Both tables are read in the order of their primary keys.
+const querySignedLedger = `SELECT l.n, l.hash, l.entry, h.envelope
+	FROM ledger l LEFT JOIN ledger_heads h ON h.n = l.n ORDER BY l.n`
 
 // CheckLedger verifies the hash chain of the ledger in the database at path and compares it with
 // the heads that the hub signed. Its error names the first defect. A hub may have the database
@@ -40,7 +37,8 @@ func CheckLedger(ctx context.Context, path string) (state store.LedgerState, err
 	}
 	defer func() { _ = t.Rollback() }()
 	var has int
-	if err := t.QueryRowContext(ctx, queryHasHeads).Scan(&has); err != nil || has == 0 {
+	err = t.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'ledger_heads'`).Scan(&has)
+	if err != nil || has == 0 {
 		return state, err // of a version without signed heads
 	}
 	check := ledgerCheck{}
@@ -74,25 +72,8 @@ type ledgerCheck struct {
 }
 
 func (c *ledgerCheck) run(ctx context.Context, t *sql.Tx) error {
-	if err := c.readEntries(ctx, t); err != nil {
-		return err
-	}
-	var newest int64
-	if err := t.QueryRowContext(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads`).Scan(&newest); err != nil {
-		return err
-	}
-	switch {
-	case newest > c.chain.N:
-		return fmt.Errorf("it ends at entry %d, but the hub signed entry %d: the end was removed", c.chain.N, newest)
-	case len(c.key) > 0 && c.chain.N >= tables.SignEvery && c.signed == 0:
-		return errors.New("no head is signed by the hub's key: the heads were removed or replaced")
-	}
-	return nil
-}
-
-func (c *ledgerCheck) readEntries(ctx context.Context, t *sql.Tx) error {
 	rows, err := t.QueryContext(ctx, querySignedLedger)
-	return eachRow(rows, err, func(rows tables.Rows) error {
+	err = eachRow(rows, err, func(rows tables.Rows) error {
 		var n int64
 		var hash string
 		var entry, head []byte
@@ -107,6 +88,20 @@ func (c *ledgerCheck) readEntries(ctx context.Context, t *sql.Tx) error {
 		}
 		return c.checkHead(head)
 	})
+	if err != nil {
+		return err
+	}
+	var newest int64
+	if err := t.QueryRowContext(ctx, `SELECT coalesce(max(n), 0) FROM ledger_heads`).Scan(&newest); err != nil {
+		return err
+	}
+	switch {
+	case newest > c.chain.N:
+		return fmt.Errorf("it ends at entry %d, but the hub signed entry %d: the end was removed", c.chain.N, newest)
+	case len(c.key) > 0 && c.chain.N >= tables.SignEvery && c.signed == 0:
+		return errors.New("no head is signed by the hub's key: the heads were removed or replaced")
+	}
+	return nil
 }
 
 // checkHead checks the head of the last entry read; nil: it has none.
@@ -123,10 +118,11 @@ func (c *ledgerCheck) checkHead(envelope []byte) error {
 	}
 	var e schema.Envelope
 	var head sign.LedgerHead
-	if err := json.Unmarshal(envelope, &e); err != nil {
-		return fmt.Errorf("the signed head of entry %d is not readable: %w", n, err)
+	err := json.Unmarshal(envelope, &e)
+	if err == nil {
+		err = json.Unmarshal(e.Payload, &head)
 	}
-	if err := json.Unmarshal(e.Payload, &head); err != nil {
+	if err != nil {
 		return fmt.Errorf("the signed head of entry %d is not readable: %w", n, err)
 	}
 	switch err := e.Verify(schema.HeadPayload, c.key); {

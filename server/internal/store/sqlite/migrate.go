@@ -80,6 +80,8 @@ var movedTables = map[string]string{
 	"rating_cursor": `INSERT OR REPLACE INTO cursors (name, cursor) SELECT 'ratings', cursor FROM old_rating_cursor`,
 }
 
+const queryHubTables = ` FROM sqlite_master WHERE sql IS NOT NULL AND name <> 'goose_db_version' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND type = `
+
 // upgradeTables replaces the tables of a schema from oldestUpgrade on. Their keys began with a stream,
 // which was always 1.
 func upgradeTables(ctx context.Context, t *sql.Tx, schema string) error {
@@ -90,28 +92,25 @@ func upgradeTables(ctx context.Context, t *sql.Tx, schema string) error {
 	if len(key) > 0 {
 		return errors.New("the database has a key that is not encrypted; start and stop the build that wrote it once more")
 	}
-	names := map[string][]string{}
-	for _, kind := range []string{"table", "index"} {
-		rows, err := t.QueryContext(ctx, `SELECT name FROM sqlite_master
-			WHERE type = ? AND sql IS NOT NULL AND name <> 'goose_db_version' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'`, kind)
-		if names[kind], err = scanTexts(rows, err); err != nil {
-			return err
-		}
-	}
-	for _, name := range names["index"] {
-		if _, err := t.ExecContext(ctx, `DROP INDEX `+name); err != nil {
-			return err
-		}
-	}
-	for _, name := range names["table"] {
-		if _, err := t.ExecContext(ctx, `ALTER TABLE `+name+` RENAME TO old_`+name); err != nil {
-			return err
-		}
-	}
-	if _, err := t.ExecContext(ctx, schema); err != nil {
+	rows, err := t.QueryContext(ctx, `SELECT name`+queryHubTables+`'table'`)
+	names, err := scanTexts(rows, err)
+	if err != nil {
 		return err
 	}
-	for _, name := range names["table"] {
+	rows, err = t.QueryContext(ctx, `SELECT 'DROP INDEX ' || name`+queryHubTables+`'index'`)
+	steps, err := scanTexts(rows, err)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		steps = append(steps, `ALTER TABLE `+name+` RENAME TO old_`+name)
+	}
+	for _, step := range append(steps, schema) {
+		if _, err := t.ExecContext(ctx, step); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
 		if err := upgradeTable(ctx, t, name); err != nil {
 			return fmt.Errorf("upgrade the table %s: %w", name, err)
 		}
@@ -200,17 +199,11 @@ func markMoved(ctx context.Context, db *sql.DB, to string, at time.Time) error {
 		return err
 	}
 	defer func() { _ = t.Rollback() }()
-	for _, step := range []struct {
-		query string
-		args  []any
-	}{
-		{`CREATE TABLE moved (at INTEGER NOT NULL, target TEXT NOT NULL) STRICT`, nil},
-		{`INSERT INTO moved (at, target) VALUES (?, ?)`, []any{at.UnixMilli(), to}},
-		{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1)`, []any{movedSchema}},
-	} {
-		if _, err := t.ExecContext(ctx, step.query, step.args...); err != nil {
-			return err
-		}
+	_, err = t.ExecContext(ctx, `CREATE TABLE moved (at INTEGER NOT NULL, target TEXT NOT NULL) STRICT;
+		INSERT INTO moved (at, target) VALUES (?1, ?2);
+		INSERT INTO goose_db_version (version_id, is_applied) VALUES (?3, 1)`, at.UnixMilli(), to, movedSchema)
+	if err != nil {
+		return err
 	}
 	return t.Commit()
 }

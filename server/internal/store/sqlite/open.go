@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +61,7 @@ type engine struct {
 	dictionary  *dictionary
 	diskSpace   *diskSpace
 	health      *tables.Health
+	commits     store.CommitObserver // nil: none
 	files       *openFiles
 	inspectedAt atomic.Int64 // Unix nanoseconds, see inspect
 	log         *slog.Logger
@@ -91,16 +94,6 @@ func (c *Config) setDefaults() error {
 // outbox, so deliveries that were interrupted by a restart are due now. Package delivery
 // decides which of them may be sent again (see Delivery.Sent).
 func Open(ctx context.Context, cfg Config) (store.Store, error) {
-	s, err := openEngine(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-const pruneBudget = 2 * time.Millisecond
-
-func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if err := cfg.setDefaults(); err != nil {
 		return nil, err
 	}
@@ -109,10 +102,10 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 		return nil, err
 	}
 	s := &engine{
-		singleMember: newSingleMember(cfg.Clock), file: file, keyChange: cfg.keyChange, clock: cfg.Clock,
-		dictionary: &dictionary{}, health: tables.NewHealth(cfg.Clock, cfg.Log), log: cfg.Log,
+		singleMember: singleMember{uuid.Must(uuid.NewV7()).String(), cfg.Clock, cfg.Clock()}, file: file, keyChange: cfg.keyChange, clock: cfg.Clock,
+		dictionary: &dictionary{}, health: tables.NewHealth(cfg.Clock, cfg.Log), commits: cfg.Commits, log: cfg.Log,
 	}
-	s.State, s.Queue = tables.NewState(cfg.Log, pruneBudget), tables.NewQueue(math.MaxInt, s.refusal)
+	s.State, s.Queue = tables.NewState(cfg.Log, 2*time.Millisecond), tables.NewQueue(math.MaxInt, s.refusal)
 	s.Engine = tableEngine{numberedNames{&s.readers.statements}, s.Queue, s}
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
@@ -123,8 +116,8 @@ func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 
 func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 	// Order matters: the directory comes before the files, and their locks before SQLite.
-	if err := ensurePrivateDir(s.file); err != nil {
-		return err
+	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+		return fmt.Errorf("create the database's directory: %w; choose another file with -db", err)
 	}
 	if s.files, s.writeDB, err = openLocked(ctx, s.file, cfg.Synchronous); err != nil {
 		return err
@@ -140,12 +133,13 @@ func (s *engine) open(ctx context.Context, cfg *Config) (err error) {
 		return fmt.Errorf("open the write-ahead log: %w", err)
 	}
 	s.diskSpace = newDiskSpace(s.file, cfg)
-	w, err := newWriter(ctx, s, cfg)
+	conn, err := s.writeDB.Conn(ctx)
 	if err != nil {
 		return err
 	}
+	w := &writer{engine: s, conn: conn, statements: statements{db: conn, names: s.dictionary}}
 	if err := s.initialize(ctx, w); err != nil {
-		return errors.Join(err, w.conn.Close())
+		return errors.Join(err, conn.Close())
 	}
 	s.writer = w
 	go w.run()
@@ -189,12 +183,17 @@ func connect(ctx context.Context, file, synchronous string, readOnly bool) (*sql
 
 // initialize creates a new hub's identity and loads the state of an existing one.
 func (s *engine) initialize(ctx context.Context, w *writer) error {
-	err := w.exec(ctx)(`INSERT INTO hub (one, id) VALUES (1, $1) ON CONFLICT DO NOTHING`, uuid.NewString())
+	var public []byte
+	// checkpointIfDue makes the checkpoints: SQLite ignores the errors of its own, and a failed fsync must not be ignored.
+	err := w.exec(ctx)(`PRAGMA wal_autocheckpoint = 0`)
+	if err == nil {
+		err = w.exec(ctx)(`INSERT INTO hub (one, id) VALUES (1, $1) ON CONFLICT DO NOTHING`, uuid.NewString())
+	}
 	if err == nil {
 		err = w.exec(ctx)(`UPDATE deliveries SET leased = 0, due = $1, wake = $1 WHERE undelivered AND open`, s.clock().UnixMilli())
 	}
 	if err == nil {
-		err = w.conn.QueryRowContext(ctx, `SELECT id FROM hub`).Scan(&s.ID)
+		err = w.conn.QueryRowContext(ctx, `SELECT id, public_key FROM hub`).Scan(&s.ID, &public)
 	}
 	if err != nil {
 		return err
@@ -204,9 +203,6 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 		return err
 	}
 	w.stored, w.counters = stored, stored
-	if w.counters.Chain, err = readChain(ctx, w.conn); err != nil {
-		return err
-	}
 	if err := s.Start(ctx, w.read(ctx), s.clock(), &stored.Counters); err != nil {
 		return err
 	}
@@ -216,7 +212,7 @@ func (s *engine) initialize(ctx context.Context, w *writer) error {
 	if err := s.LoadEpochs(w.read(ctx)); err != nil {
 		return err
 	}
-	return s.openIdentity(ctx, w)
+	return s.openIdentity(ctx, w, public)
 }
 
 const (
@@ -233,8 +229,8 @@ type rowQueryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// readCounters reads the counters that the table streams has, and adds the log rows that
-// were appended after it was written.
+// readCounters reads the counters that the table streams has, adds the log rows that
+// were appended after it was written, and reads the end of the audit log.
 func readCounters(ctx context.Context, conn rowQueryer) (c counters, err error) {
 	get := func(into []any, query string, args ...any) {
 		if err == nil {
@@ -247,15 +243,10 @@ func readCounters(ctx context.Context, conn rowQueryer) (c counters, err error) 
 	get([]any{&decided}, queryUncountedEnds, c.Head)
 	get([]any{&lastEvent, &c.Received}, queryLastEvent, c.Head)
 	get([]any{&lastChange}, queryLastChange)
+	get([]any{&c.Chain.N, &c.Chain.Hash, &c.Chain.Signed}, tables.QueryChain, sign.FirstPrev)
 	c.Events += uncounted
 	c.Decided += decided
 	c.Head = max(c.Head, lastEvent, lastChange)
-	return c, err
-}
-
-// readChain reads the end of the audit log.
-func readChain(ctx context.Context, conn rowQueryer) (c tables.Chain, err error) {
-	err = conn.QueryRowContext(ctx, tables.QueryChain, sign.FirstPrev).Scan(&c.N, &c.Hash, &c.Signed)
 	return c, err
 }
 
@@ -318,22 +309,18 @@ func (s *engine) Wait(ctx context.Context) error {
 func (s *engine) Close() error { return s.close() }
 
 func (s *engine) shutDown() error {
-	var errs []error
 	if s.writer != nil {
 		s.Queue.Stop()
 	}
 	if f := s.health.Current(); f != nil && f.Kind == tables.Fatal {
 		return errors.Join(s.files.closeWAL(), s.files.Close()) // closing the connections would write
 	}
-	errs = append(errs, s.files.closeWAL())
+	errs := []error{s.files.closeWAL()}
 	// Readers close first: the last connection to close checkpoints the WAL.
 	for _, db := range []*sql.DB{s.readers.db, s.writeDB} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
 	}
-	if s.files != nil {
-		errs = append(errs, s.files.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.files.Close())...)
 }

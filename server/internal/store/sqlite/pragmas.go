@@ -27,7 +27,7 @@ func pragmas(synchronous string, readOnly bool) []pragma {
 		{"cell_size_check", "1", "1"},
 		// Otherwise a redacted or pruned secret stays in the file's free pages.
 		{"secure_delete", "1", "1"},
-		// The writer checkpoints itself: see disableAutoCheckpoint.
+		// The writer checkpoints itself: see initialize.
 		{"wal_autocheckpoint", "1000", "1000"},
 		{"journal_size_limit", "67108864", "67108864"},
 	}

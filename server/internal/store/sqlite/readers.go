@@ -28,47 +28,37 @@ type readers struct {
 	db *sql.DB
 }
 
-// prepare returns a statement, and a function to call after its start.
-func (s *statements) prepare(ctx context.Context, query string) (_ *sql.Stmt, started func(), _ error) {
+// prepare returns a statement with its arguments, and a function to call after its start.
+func (s *statements) prepare(ctx context.Context, query string, args []any) (stmt *sql.Stmt, _ []any, started func(), err error) {
+	if args, err = s.translateArgs(ctx, args); err != nil {
+		return nil, nil, nil, err
+	}
+	started = func() {}
 	s.mu.RLock()
 	stmt, ok := s.cache[query]
 	s.mu.RUnlock()
 	if ok {
-		return stmt, func() {}, nil
+		return stmt, args, started, nil
 	}
-	stmt, err := s.db.PrepareContext(ctx, translate(query))
-	if err != nil {
-		return nil, nil, err
+	if stmt, err = s.db.PrepareContext(ctx, translate(query)); err != nil {
+		return nil, nil, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if first, ok := s.cache[query]; ok {
-		_ = stmt.Close()
-		return first, func() {}, nil
-	}
 	if s.cache == nil {
 		s.cache = map[string]*sql.Stmt{}
 	}
-	if len(s.cache) >= maxStatements {
-		return stmt, func() { _ = stmt.Close() }, nil // rows keep it until they are closed
+	if s.cache[query] != nil || len(s.cache) >= maxStatements {
+		started = func() { _ = stmt.Close() } // rows keep it until they are closed
+	} else {
+		s.cache[query] = stmt
 	}
-	s.cache[query] = stmt
-	return stmt, func() {}, nil
-}
-
-// start returns a statement with its arguments, and a function to call after its start.
-func (s *statements) start(ctx context.Context, query string, args []any) (*sql.Stmt, []any, func(), error) {
-	args, err := s.translateArgs(ctx, args)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	stmt, started, err := s.prepare(ctx, query)
-	return stmt, args, started, err
+	return stmt, args, started, nil
 }
 
 // query calls each for every row.
 func (s *statements) query(ctx context.Context, each func(tables.Rows) error, query string, args ...any) error {
-	stmt, args, started, err := s.start(ctx, query, args)
+	stmt, args, started, err := s.prepare(ctx, query, args)
 	if err != nil {
 		return err
 	}
@@ -79,7 +69,7 @@ func (s *statements) query(ctx context.Context, each func(tables.Rows) error, qu
 
 // exec returns the number of rows that a statement affected.
 func (s *statements) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	stmt, args, started, err := s.start(ctx, query, args)
+	stmt, args, started, err := s.prepare(ctx, query, args)
 	if err != nil {
 		return 0, err
 	}
@@ -93,7 +83,7 @@ func (s *statements) exec(ctx context.Context, query string, args ...any) (int64
 
 // get reads one row. found is false if there is none.
 func (s *statements) get(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
-	stmt, args, started, err := s.start(ctx, query, args)
+	stmt, args, started, err := s.prepare(ctx, query, args)
 	if err != nil {
 		return false, err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -14,11 +12,6 @@ type singleMember struct {
 	id    string
 	clock func() time.Time
 	began time.Time
-}
-
-// newSingleMember returns the members of a database that this hub has for itself.
-func newSingleMember(clock func() time.Time) singleMember {
-	return singleMember{id: uuid.Must(uuid.NewV7()).String(), clock: clock, began: clock()}
 }
 
 func (m *singleMember) Self() string { return m.id }

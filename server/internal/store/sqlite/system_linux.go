@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -53,9 +54,10 @@ func preallocate(f *os.File, size int64) error {
 // findLostDatabase finds a process that has the database and its write-ahead log open although
 // at least one of them is not the file of that name any more.
 func findLostDatabase(file string) (*lostDatabase, error) {
-	names := []string{file}
+	names := []string{file, file + "-wal"}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
-		names = append(names, filepath.Join(dir, filepath.Base(file)))
+		resolved := filepath.Join(dir, filepath.Base(file))
+		names = append(names, resolved, resolved+"-wal")
 	}
 	found := map[int]*lostDatabase{}
 	descriptors, err := filepath.Glob("/proc/[0-9]*/fd/*")
@@ -67,23 +69,18 @@ func findLostDatabase(file string) (*lostDatabase, error) {
 		if err != nil {
 			continue // another account's process, or it has ended
 		}
-		target = strings.TrimSuffix(target, " (deleted)")
+		i := slices.Index(names, strings.TrimSuffix(target, " (deleted)"))
 		pid, err := strconv.Atoi(strings.Split(d, "/")[2])
-		if err != nil {
+		if i < 0 || err != nil {
 			continue
 		}
-		for _, name := range names {
-			if target != name && target != name+"-wal" {
-				continue
-			}
-			if found[pid] == nil {
-				found[pid] = &lostDatabase{pid: pid}
-			}
-			if target == name {
-				found[pid].database = d
-			} else {
-				found[pid].wal = d
-			}
+		if found[pid] == nil {
+			found[pid] = &lostDatabase{pid: pid}
+		}
+		if i%2 == 0 {
+			found[pid].database = d
+		} else {
+			found[pid].wal = d
 		}
 	}
 	inPlace := false
@@ -104,9 +101,6 @@ func findLostDatabase(file string) (*lostDatabase, error) {
 
 func isOpenAs(descriptor, name string) bool {
 	open, err := os.Stat(descriptor)
-	if err != nil {
-		return false
-	}
-	named, err := os.Lstat(name)
-	return err == nil && os.SameFile(open, named)
+	named, nameErr := os.Lstat(name)
+	return err == nil && nameErr == nil && os.SameFile(open, named)
 }

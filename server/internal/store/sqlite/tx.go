@@ -121,11 +121,10 @@ func (t *tx) writeCounters() error {
 // writePage changes a page and restores it, so that the commit reaches the disk although its
 // ops may have changed nothing.
 func (t *tx) writePage() error {
-	err := t.Exec(`UPDATE streams SET head = head + 1`)
-	if err == nil {
-		err = t.Exec(`UPDATE streams SET head = head - 1`)
+	if err := t.Exec(`UPDATE streams SET head = head + 1`); err != nil {
+		return err
 	}
-	return err
+	return t.Exec(`UPDATE streams SET head = head - 1`)
 }
 
 // The writer's statements have no deadline: a canceled statement would leave the

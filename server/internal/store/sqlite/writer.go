@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"time"
 
@@ -17,16 +16,10 @@ import (
 // writer owns the connection that writes. It commits whatever is queued, never waits for
 // a group to fill, and runs until stop.
 type writer struct {
+	*engine
 	conn         *sql.Conn
 	statements   statements // prepared on conn
-	dictionary   *dictionary
-	diskSpace    *diskSpace
-	health       *tables.Health
-	clock        func() time.Time
-	log          *slog.Logger
 	publish      func([]store.LogRow)
-	commits      store.CommitObserver // nil: none
-	store        *engine
 	counters     counters // as of the last commit
 	stored       counters // as of the last commit that wrote them to the table streams
 	segmentNames tables.SegmentNames[int64]
@@ -38,20 +31,6 @@ type writer struct {
 type counters struct {
 	tables.Counters
 	lastNameID int64 // last ID assigned in the table names
-}
-
-func newWriter(ctx context.Context, s *engine, cfg *Config) (*writer, error) {
-	conn, err := s.writeDB.Conn(ctx)
-	if err == nil {
-		err = disableAutoCheckpoint(ctx, conn)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &writer{
-		conn: conn, statements: statements{db: conn, names: s.dictionary}, dictionary: s.dictionary, diskSpace: s.diskSpace,
-		health: s.health, clock: cfg.Clock, log: cfg.Log, commits: cfg.Commits, store: s,
-	}, nil
 }
 
 // refusal returns the error of a write that must not be attempted, or nil.
@@ -69,7 +48,7 @@ func (w *writer) run() {
 	// On its own thread the writer does not queue behind requests for a processor, which
 	// makes it 20% faster.
 	runtime.LockOSThread()
-	w.store.Queue.Run(func(group []*tables.Op) {
+	w.Queue.Run(func(group []*tables.Op) {
 		w.commit(group)
 		w.checkpointIfDue()
 	}, func() {
@@ -108,7 +87,7 @@ func (w *writer) commit(group []*tables.Op) {
 		return
 	}
 	start := time.Now()
-	group, err := w.attempt(group, w.store.Queue.Take)
+	group, err := w.attempt(group, w.Queue.Take)
 	if isFull(err) {
 		essential := w.failDroppable(group)
 		w.diskSpace.full(len(essential) > 0)
@@ -138,7 +117,7 @@ func (w *writer) failDroppable(group []*tables.Op) []*tables.Op {
 // ops have run, until more adds nothing, and returns the extended group.
 func (w *writer) attempt(group []*tables.Op, more func([]*tables.Op) []*tables.Op) ([]*tables.Op, error) {
 	t := &tx{numberedNames: numberedNames{&w.statements}, w: w, counters: w.counters}
-	t.work = w.store.Begin(t, w.clock(), &t.counters.Counters)
+	t.work = w.Begin(t, w.clock(), &t.counters.Counters)
 	if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
 		return group, err
 	}
@@ -171,8 +150,8 @@ func (w *writer) attempt(group []*tables.Op, more func([]*tables.Op) []*tables.O
 	}
 	t.work.Commit()
 	rows := t.work.Rows()
-	w.store.State.Tail.Append(rows, t.counters.Pruned)
-	w.store.MeasureGrowth(rows)
+	w.State.Tail.Append(rows, t.counters.Pruned)
+	w.MeasureGrowth(rows)
 	if w.publish != nil && len(rows) > 0 {
 		w.publish(rows)
 	}
@@ -187,13 +166,6 @@ const (
 	// stopped before the end.
 	checkpointRetryPages = 100
 )
-
-// disableAutoCheckpoint leaves checkpoints to checkpointIfDue: SQLite ignores their errors, and
-// a failed fsync must not be ignored.
-func disableAutoCheckpoint(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, `PRAGMA wal_autocheckpoint = 0`)
-	return err
-}
 
 // pagesWritten returns the number of pages that the connection has written since the last call.
 func pagesWritten(conn *sql.Conn) (n int, err error) {
