@@ -57,16 +57,13 @@ type Place struct {
 // IsOpen reports whether an attempt is pending or in progress, or the state allows
 // another attempt and Due names its time.
 func (d *Delivery) IsOpen() bool {
-	if !d.Handled.IsZero() {
-		return false
-	}
 	switch d.State {
 	case schema.Queued, schema.Sending:
-		return true
-	case schema.NoDelivery, schema.Delivered, schema.Acked, schema.Pulled, schema.Fetched, schema.TooLate, schema.Blocked:
+		return d.Handled.IsZero()
+	case schema.TooLate, schema.Blocked:
 		return false
 	default:
-		return !d.Due.IsZero()
+		return d.IsUndelivered() && !d.Due.IsZero()
 	}
 }
 
