@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,12 +87,9 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 
 // isLocal reports whether all hosts are sockets or loopback addresses.
 func isLocal(hosts []string) bool {
-	for _, host := range hosts {
-		if !strings.HasPrefix(host, "/") && !strings.HasPrefix(host, "@") && !socket.IsLoopback(host) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(hosts, func(host string) bool {
+		return !strings.HasPrefix(host, "/") && !strings.HasPrefix(host, "@") && !socket.IsLoopback(host)
+	})
 }
 
 // requireDurable refuses a DSN that gives up durability.
@@ -133,9 +131,6 @@ func writerConfig(cfg *pgx.ConnConfig) *pgx.ConnConfig {
 	return own
 }
 
-// minVersion is the oldest supported server.
-const minVersion = 150000
-
 // requireSettings refuses a server that can lose confirmed commits.
 func requireSettings(ctx context.Context, conn *pgx.Conn) error {
 	var version int
@@ -146,7 +141,7 @@ func requireSettings(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	switch {
-	case version < minVersion:
+	case version < 150000:
 		return fmt.Errorf("the server is PostgreSQL %d; use version 15 or newer", version/10000)
 	case isStandby:
 		return errors.New("the server is a standby, which takes no writes; name the primary server")
@@ -222,21 +217,19 @@ func (w *writer) connect(ctx context.Context) error {
 	err := w.open(ctx, false)
 	var stored counters
 	if err == nil {
-		stored, err = w.readCounters(ctx)
+		stored, err = readCounters(ctx, w.conn)
 	}
 	if err == nil {
 		err = w.requireSameLog(ctx, &stored)
 	}
 	if err == nil {
-		err = w.store.openEpochs(ctx, w, stored.Head)
+		err = w.openEpochs(ctx, w, stored.Head)
+	}
+	if err == nil && w.unresolved != nil && stored.commits == w.counters.commits {
+		stored, err = w.fence(ctx, stored.commits)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errConnectionLost, err)
-	}
-	if w.unresolved != nil && stored.commits == w.counters.commits {
-		if stored, err = w.fence(ctx, stored.commits); err != nil {
-			return fmt.Errorf("%w: %w", errConnectionLost, err)
-		}
 	}
 	w.segmentNames.Clear()
 	t := w.unresolved
@@ -258,13 +251,13 @@ func (w *writer) fence(ctx context.Context, commits int64) (counters, error) {
 	if _, err := w.conn.Exec(ctx, `UPDATE streams SET commits = commits + 1, mark = $1 WHERE commits = $2`, rand.Int64(), commits); err != nil {
 		return counters{}, err
 	}
-	return w.readCounters(ctx)
+	return readCounters(ctx, w.conn)
 }
 
 // requireSameLog stops the hub if the database lost commits that the hub has published, as after the
 // failover to a standby that was behind. The state in memory is wrong then.
 func (w *writer) requireSameLog(ctx context.Context, stored *counters) error {
-	known := w.store.publisher.newest()
+	known := w.publisher.newest()
 	isSame := stored.commits >= w.counters.commits && stored.Head >= w.counters.Head
 	if isSame && known.Seq > stored.Pruned {
 		query, want := `SELECT uid::text FROM events WHERE seq = $1`, ""

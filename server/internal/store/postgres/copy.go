@@ -72,7 +72,7 @@ func (c *copier) run(ctx context.Context, cfg *CopyConfig) error {
 	if err := identity.Copy(c.state.KeyFile, cfg.KeyFile); err != nil {
 		return fmt.Errorf("copy the hub's key to %s: %w; nothing was changed; move that file away if its hub is not used any more", cfg.KeyFile, err)
 	}
-	if _, err := migrate(ctx, pool.ConnConfig, cfg.Log); err != nil {
+	if _, err := migrate(ctx, pool.ConnConfig, schemaFiles, cfg.Log); err != nil {
 		return err
 	}
 	if err := requireCompatible(ctx, c.conn); err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,11 +18,10 @@ import (
 
 // errorOf returns the error of the server that err is; a zero one if it is none.
 func errorOf(err error) *pgconn.PgError {
-	var e *pgconn.PgError
-	if err == nil || !errors.As(err, &e) {
-		return &noServerError
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e
 	}
-	return e
+	return &noServerError
 }
 
 var noServerError pgconn.PgError
@@ -53,10 +53,9 @@ func isFull(err error) bool { return stateOf(err) == "53100" }
 // isUnreachable reports whether the server can't be reached, or takes no work now.
 func isUnreachable(err error) bool {
 	code := stateOf(err)
-	for _, class := range []string{"08", "57P", "25006", "53300", "53400", "55P03", "57014", "58"} {
-		if strings.HasPrefix(code, class) {
-			return true
-		}
+	classes := []string{"08", "57P", "25006", "53300", "53400", "55P03", "57014", "58"}
+	if slices.ContainsFunc(classes, func(class string) bool { return strings.HasPrefix(code, class) }) {
+		return true
 	}
 	var connect *pgconn.ConnectError
 	var network net.Error

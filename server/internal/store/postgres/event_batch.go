@@ -7,39 +7,11 @@ import (
 	"github.com/hookback/hookback/server/internal/store/tables"
 )
 
-// eventBatch collects the rows of events for one statement, and the names that are new in their
-// segment of the log.
-type eventBatch struct {
-	w *writer
-
-	seqs, received, timestamps []int64
-	uids                       [][16]byte
-	names                      [4][]string // app, session, type, tool
-	asks                       []bool
-	keys, envelopes, payloads  [][]byte
-}
-
-func newEventBatch(w *writer) eventBatch { return eventBatch{w: w} }
-
-func (b *eventBatch) len() int { return len(b.seqs) }
-
-// add adds an event with its idempotency key; nil: none.
-func (b *eventBatch) add(e *store.Event, uid uuid.UUID, key []byte) {
-	b.seqs, b.received, b.timestamps =
-		append(b.seqs, int64(e.ID)), append(b.received, e.ReceivedAt.UnixMilli()), append(b.timestamps, e.Timestamp)
-	b.uids, b.asks, b.keys = append(b.uids, uid), append(b.asks, e.Question != nil), append(b.keys, key)
-	b.envelopes, b.payloads = append(b.envelopes, tables.NonNil(e.Envelope)), append(b.payloads, tables.NonNil(e.Payload))
-	for i, name := range [...]string{e.App, e.Session, e.Type, e.Tool} {
-		b.names[i] = append(b.names[i], name)
-	}
-}
-
-func (b *eventBatch) truncate(n int) {
-	b.seqs, b.received, b.timestamps, b.uids, b.asks = b.seqs[:n], b.received[:n], b.timestamps[:n], b.uids[:n], b.asks[:n]
-	b.keys, b.envelopes, b.payloads = b.keys[:n], b.envelopes[:n], b.payloads[:n]
-	for i := range b.names {
-		b.names[i] = b.names[i][:n]
-	}
+// eventRow is an event to insert, with its idempotency key; nil: none.
+type eventRow struct {
+	*store.Event
+	uid uuid.UUID
+	key []byte
 }
 
 const (
@@ -50,35 +22,51 @@ const (
 		INSERT INTO names (kind, name, id) SELECT kind, name, min(first) FROM listed GROUP BY kind, name ON CONFLICT DO NOTHING`
 )
 
-// queue adds the statements for the collected rows to the transaction, in front of the statements
+// queueEvents adds the statements for the collected events to the transaction, in front of the statements
 // that may refer to them.
-func (b *eventBatch) queue(t *tx) {
-	if b.len() == 0 {
+func (t *tx) queueEvents() {
+	if len(t.events) == 0 {
 		return
 	}
 	later := t.batch.QueuedQueries
 	t.batch.QueuedQueries = nil
-	t.batch.Queue(insertEvents, b.seqs, b.uids, b.received, b.timestamps, b.names[0],
-		b.names[1], b.names[2], b.names[3], b.asks, b.keys, b.envelopes, b.payloads)
-	b.queueNames(t)
+	t.batch.Queue(insertEvents,
+		column(t.events, func(e *eventRow) int64 { return int64(e.ID) }), column(t.events, func(e *eventRow) [16]byte { return e.uid }),
+		column(t.events, func(e *eventRow) int64 { return e.ReceivedAt.UnixMilli() }),
+		column(t.events, func(e *eventRow) int64 { return e.Timestamp }),
+		column(t.events, func(e *eventRow) string { return e.App }), column(t.events, func(e *eventRow) string { return e.Session }),
+		column(t.events, func(e *eventRow) string { return e.Type }), column(t.events, func(e *eventRow) string { return e.Tool }),
+		column(t.events, func(e *eventRow) bool { return e.Question != nil }), column(t.events, func(e *eventRow) []byte { return e.key }),
+		column(t.events, func(e *eventRow) []byte { return tables.NonNil(e.Envelope) }),
+		column(t.events, func(e *eventRow) []byte { return tables.NonNil(e.Payload) }))
+	t.queueNames()
 	t.batch.QueuedQueries = append(t.batch.QueuedQueries, later...)
-	*b = newEventBatch(b.w)
+	t.events = nil
 }
 
-// queueNames records in the zone map which names the events have.
-func (b *eventBatch) queueNames(t *tx) {
+// column returns a value of each event.
+func column[T any](events []eventRow, of func(*eventRow) T) []T {
+	values := make([]T, len(events))
+	for i := range events {
+		values[i] = of(&events[i])
+	}
+	return values
+}
+
+// queueNames records in the zone map which names the events have that are new in their segment of the log.
+func (t *tx) queueNames() {
 	var kinds []int16
 	var names []string
 	var zones, firsts []int64
-	for i, seq := range b.seqs {
-		for kind := range b.names {
-			key := tables.Name{Kind: tables.NameKind(kind + 1), Text: b.names[kind][i]}
-			if key.Text == "" {
+	for _, e := range t.events {
+		for i, text := range [...]string{e.App, e.Session, e.Type, e.Tool} {
+			key := tables.Name{Kind: tables.NameKind(i + 1), Text: text}
+			if text == "" {
 				continue
 			}
-			if segment, isNew := b.w.segmentNames.Add(seq, key); isNew {
-				kinds, names = append(kinds, int16(key.Kind)), append(names, key.Text)
-				zones, firsts = append(zones, segment), append(firsts, seq)
+			if segment, isNew := t.w.segmentNames.Add(int64(e.ID), key); isNew {
+				kinds, names = append(kinds, int16(key.Kind)), append(names, text)
+				zones, firsts = append(zones, segment), append(firsts, int64(e.ID))
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func TestHubs_PublishAfterFailedRead(t *testing.T) {
 func TestFollower_ReportsChangesInOrder(t *testing.T) {
 	t.Parallel()
 	var reported atomic.Bool
-	f := follower{log: slog.New(slog.DiscardHandler), changed: func(isCurrent bool) {
+	f := follower{store: &engine{log: slog.New(slog.DiscardHandler)}, changed: func(isCurrent bool) {
 		runtime.Gosched()
 		reported.Store(isCurrent)
 	}}

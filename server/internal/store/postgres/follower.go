@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -28,9 +27,8 @@ const (
 // several times a second.
 type follower struct {
 	store  *engine
-	log    *slog.Logger
-	bus    bus.Bus // nil: none
-	wakeup feed.Wakeup
+	bus    bus.Bus     // nil: none
+	wakeup feed.Wakeup // publishes the rows that the writer has caught up with
 
 	mu        sync.Mutex // guards the fields below
 	pulsed    time.Time  // begin of the last successful pulse
@@ -42,9 +40,6 @@ type follower struct {
 	reporting sync.Mutex // held while changed is called, so that the last call is about the last change
 }
 
-// wake makes the follower publish the rows that the writer has caught up with.
-func (f *follower) wake() { f.wakeup.Wake() }
-
 func (f *follower) run(ctx context.Context) {
 	var failed bool
 	for f.wait(ctx) {
@@ -53,7 +48,7 @@ func (f *follower) run(ctx context.Context) {
 			return
 		}
 		if err != nil && !failed {
-			f.log.Error("other hubs not followed", "err", err)
+			f.store.log.Error("other hubs not followed", "err", err)
 		}
 		failed = err != nil
 	}
@@ -96,7 +91,7 @@ func (f *follower) wait(ctx context.Context) bool {
 	}
 }
 
-const queryPulse = `SELECT commits, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT cursor FROM cursors WHERE name = 'projections'), min_schema,
+const queryPulse = `SELECT commits, ` + databaseMicros + `, (SELECT cursor FROM cursors WHERE name = 'projections'), min_schema,
 	coalesce((SELECT max(block) FROM search_blocks), -1) FROM streams`
 
 // look catches up with the other hubs and publishes their rows.
@@ -150,12 +145,7 @@ func (f *follower) extend(began time.Time) {
 	}
 	f.mu.Lock()
 	f.pulsed, f.until = began, began.Add(age)
-	left := time.Until(f.until)
-	if f.overdue == nil {
-		f.overdue = time.AfterFunc(left, f.expire)
-	} else {
-		f.overdue.Reset(left)
-	}
+	f.overdue.Reset(time.Until(f.until))
 	f.mu.Unlock()
 	f.setCurrent(true)
 }
@@ -182,18 +172,10 @@ func (f *follower) setCurrent(isCurrent bool) {
 		return
 	}
 	if !isCurrent {
-		f.log.Error("the database has not answered; this hub decides nothing until it does")
+		f.store.log.Error("the database has not answered; this hub decides nothing until it does")
 	}
 	if changed != nil {
 		changed(isCurrent)
-	}
-}
-
-func (f *follower) stop() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.overdue != nil {
-		f.overdue.Stop()
 	}
 }
 

@@ -3,10 +3,10 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,20 +29,19 @@ const (
 // members is this hub's place among the hubs of the database.
 type members struct {
 	store  *engine
-	log    *slog.Logger
 	self   store.Member
 	wakeup feed.Wakeup
 	leader leadership
+	warned atomic.Bool // of a standby that does not confirm commits
 
 	mu      sync.Mutex // guards the fields below
 	facts   store.MemberFacts
 	alive   []store.Member
 	changed func() // nil: no observer
-	warned  bool   // of a standby that does not confirm commits
 }
 
 func newMembers(s *engine, cfg *Config) *members {
-	m := &members{store: s, log: cfg.Log, wakeup: feed.NewWakeup()}
+	m := &members{store: s, wakeup: feed.NewWakeup()}
 	m.self = store.Member{ID: uuid.Must(uuid.NewV7()).String(), Name: cfg.Name, Machine: cleanText(cfg.Machine), Version: cfg.Version, StartedAt: s.clock()}
 	m.alive = []store.Member{m.self}
 	m.leader.begun = make(chan struct{})
@@ -73,7 +72,7 @@ func (m *members) run(ctx context.Context) {
 			return
 		}
 		if err != nil && !failed {
-			m.log.Error("sign of life of this hub not stored; other hubs take over its work", "after", store.MemberTimeout, "err", err)
+			m.store.log.Error("sign of life of this hub not stored; other hubs take over its work", "after", store.MemberTimeout, "err", err)
 		}
 		failed = err != nil
 		if !m.wakeup.Wait(ctx, beatEvery) || !feed.Sleep(ctx, factsDelay) {
@@ -101,10 +100,10 @@ func (m *members) beat(ctx context.Context) error {
 	}
 	if leads {
 		if m.leader.renew(began.Add(leaseTime)) {
-			m.log.Info("this hub leads")
+			m.store.log.Info("this hub leads")
 		}
 	} else if m.leader.end() {
-		m.log.Warn("another hub leads")
+		m.store.log.Warn("another hub leads")
 	}
 	return nil
 }
@@ -125,8 +124,14 @@ func (m *members) look(ctx context.Context) error {
 	if reflect.DeepEqual(before, alive) {
 		return nil
 	}
-	if gone := goneHubs(before, alive, m.self.ID); len(gone) > 0 {
-		m.log.Warn("other hubs are gone; their work is taken over", "hubs", gone)
+	var gone []string
+	for _, h := range before {
+		if h.ID != m.self.ID && !slices.ContainsFunc(alive, func(a store.Member) bool { return a.ID == h.ID }) {
+			gone = append(gone, h.ID)
+		}
+	}
+	if len(gone) > 0 {
+		m.store.log.Warn("other hubs are gone; their work is taken over", "hubs", gone)
 		if err := m.store.Write(ctx, tables.Plain, func(w *tables.Work) error { return w.Exec(freeOwned, gone) }); err != nil {
 			return err
 		}
@@ -140,16 +145,6 @@ func (m *members) look(ctx context.Context) error {
 		changed()
 	}
 	return nil
-}
-
-// goneHubs returns the other hubs that are no longer alive.
-func goneHubs(before, alive []store.Member, self string) (gone []string) {
-	for _, h := range before {
-		if h.ID != self && !slices.ContainsFunc(alive, func(a store.Member) bool { return a.ID == h.ID }) {
-			gone = append(gone, h.ID)
-		}
-	}
-	return gone
 }
 
 func (m *members) list() []store.Member {
@@ -168,7 +163,7 @@ func (m *members) leave() {
 		`DELETE FROM leases WHERE owner = $1`, `DELETE FROM hubs WHERE id = $1`,
 	} {
 		if _, err := m.store.readers.pool.Exec(ctx, query, m.self.ID); err != nil {
-			m.log.Warn("the end of this hub was not stored; other hubs detect it", "after", store.MemberTimeout, "err", err)
+			m.store.log.Warn("the end of this hub was not stored; other hubs detect it", "after", store.MemberTimeout, "err", err)
 			return
 		}
 	}
@@ -176,12 +171,8 @@ func (m *members) leave() {
 
 // warnOfStandby logs once that a failover would lose commits.
 func (m *members) warnOfStandby(isAsync bool) {
-	m.mu.Lock()
-	isNew := isAsync && !m.warned
-	m.warned = isAsync
-	m.mu.Unlock()
-	if isNew {
-		m.log.Warn("the standbys of the database do not confirm commits: a failover would lose answers that this hub has confirmed; set synchronous_standby_names")
+	if !m.warned.Swap(isAsync) && isAsync {
+		m.store.log.Warn("the standbys of the database do not confirm commits: a failover would lose answers that this hub has confirmed; set synchronous_standby_names")
 	}
 }
 

@@ -28,14 +28,11 @@ const (
 	oldestUpgrade = 7
 )
 
-// migrate upgrades the database to the current schema. Hubs that start together migrate one after the other. A newer
-// schema stays unchanged: the caller checks it with requireCompatible.
-func migrate(ctx context.Context, cfg *pgx.ConnConfig, log *slog.Logger) (version int64, err error) {
-	files, _ := fs.Sub(migrations, "migrations") // it is embedded
-	return migrateTo(ctx, cfg, files, log)
-}
+var schemaFiles, _ = fs.Sub(migrations, "migrations") // they are embedded
 
-func migrateTo(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.Logger) (version int64, err error) {
+// migrate upgrades the database to the schema of the files. Hubs that start together migrate one after the other. A newer
+// schema stays unchanged: the caller checks it with requireCompatible.
+func migrate(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.Logger) (version int64, err error) {
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return 0, err
@@ -79,13 +76,10 @@ func makeTables(ctx context.Context, t *sql.Tx, schema string) error {
 }
 
 // newestSchema is the newest schema version that this hub has.
-var newestSchema = sync.OnceValue(func() (newest int64) {
-	files, _ := migrations.ReadDir("migrations") // it is embedded
-	for _, f := range files {
-		version, _ := goose.NumericComponent(f.Name()) // goose checks the names
-		newest = max(newest, version)
-	}
-	return newest
+var newestSchema = sync.OnceValue(func() int64 {
+	files, _ := migrations.ReadDir("migrations")                     // they are embedded, in the order of their numbers
+	version, _ := goose.NumericComponent(files[len(files)-1].Name()) // goose checks the names
+	return version
 })
 
 // errIncompatible means that a newer hub has changed the database, so that this one can't use it. A
@@ -118,6 +112,6 @@ func Template(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	_, err = migrate(ctx, cfg.ConnConfig, slog.New(slog.DiscardHandler))
+	_, err = migrate(ctx, cfg.ConnConfig, schemaFiles, slog.New(slog.DiscardHandler))
 	return err
 }

@@ -30,7 +30,7 @@ func upgrade(t *testing.T, cfg Config, files fs.FS) {
 	t.Helper()
 	pool, err := poolConfig(cfg.DSN)
 	require.NoError(t, err)
-	version, err := migrateTo(context.Background(), pool.ConnConfig, files, slog.New(slog.DiscardHandler))
+	version, err := migrate(context.Background(), pool.ConnConfig, files, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.EqualValues(t, 9999, version)
 }

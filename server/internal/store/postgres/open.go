@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/bus"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/identity"
@@ -55,7 +54,8 @@ type engine struct {
 	readers  readers
 	writer   *writer
 	health   *tables.Health
-	commits  atomic.Int64 // of the state in memory
+	observer store.CommitObserver // nil: none
+	commits  atomic.Int64         // of the state in memory
 	log      *slog.Logger
 	close    func() error
 
@@ -77,30 +77,20 @@ type engine struct {
 // SQLite, the first one clears the leases of the outbox: deliveries that were interrupted by a restart
 // are due now. A later one changes nothing of the others.
 func Open(ctx context.Context, cfg Config) (store.Store, error) {
-	s, err := openEngine(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// pruneBudget includes the exchanges with the server.
-const pruneBudget = 50 * time.Millisecond
-
-func openEngine(ctx context.Context, cfg Config) (*engine, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &engine{log: cfg.Log}
-	s.State = tables.NewState(cfg.Log, pruneBudget)
+	s := &engine{log: cfg.Log, observer: cfg.Commits}
+	s.State = tables.NewState(cfg.Log, 50*time.Millisecond) // with the exchanges with the server
 	s.Queue = tables.NewQueue(groupBytes, func(*tables.Op) error { return s.health.Refusal() })
 	s.Engine = tableEngine{Queue: s.Queue, s: s}
 	if cfg.Clock == nil {
 		cfg.Clock = s.database.now
 	}
 	s.clock, s.health = cfg.Clock, tables.NewHealth(cfg.Clock, cfg.Log)
-	s.policy, s.publisher = newPolicyWatch(cfg.Log), publisher{store: s, log: cfg.Log}
-	s.follower.store, s.follower.log, s.follower.wakeup = s, cfg.Log, feed.NewWakeup()
+	s.policy, s.publisher = &policyWatch{log: cfg.Log, wakeup: feed.NewWakeup()}, publisher{store: s}
+	s.follower.store, s.follower.wakeup = s, feed.NewWakeup()
+	s.follower.overdue = time.AfterFunc(time.Hour, s.follower.expire)
 	s.close = sync.OnceValue(s.shutDown)
 	if err := s.open(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", Redact(cfg.DSN), err), s.Close())
@@ -113,9 +103,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	w := &writer{
-		config: writerConfig(pool.ConnConfig), health: s.health, clock: cfg.Clock, log: cfg.Log, commits: cfg.Commits, store: s,
-	}
+	w := &writer{engine: s, config: writerConfig(pool.ConnConfig)}
 	if cfg.dial != nil {
 		w.config.DialFunc = cfg.dial
 	}
@@ -124,7 +112,7 @@ func (s *engine) open(ctx context.Context, cfg *Config) error {
 	}
 	err = requireSettings(ctx, w.conn)
 	if err == nil {
-		s.schema, err = migrate(ctx, w.config, s.log)
+		s.schema, err = migrate(ctx, w.config, schemaFiles, s.log)
 	}
 	if err == nil {
 		err = requireCompatible(ctx, w.conn)
@@ -167,19 +155,22 @@ func (s *engine) join(ctx context.Context, cfg *Config) error {
 
 // initialize creates a new hub's identity and loads the state of an existing one.
 func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
-	if err := s.database.read(ctx, s.readers.get); err != nil {
+	began, micros := time.Now(), int64(0)
+	if err := s.readers.get(ctx, []any{&micros}, `SELECT `+databaseMicros); err != nil {
 		return err
 	}
+	s.database.set(began, micros)
 	if err := w.exec(ctx)(`INSERT INTO hub (id) VALUES ($1) ON CONFLICT DO NOTHING`, uuid.NewString()); err != nil {
 		return err
 	}
 	if err := s.clearAfterOthers(ctx, w, cfg); err != nil {
 		return err
 	}
-	if err := w.conn.QueryRow(ctx, `SELECT id FROM hub`).Scan(&s.ID); err != nil {
+	var public []byte
+	if err := w.conn.QueryRow(ctx, `SELECT id, public_key FROM hub`).Scan(&s.ID, &public); err != nil {
 		return err
 	}
-	c, err := w.readCounters(ctx)
+	c, err := readCounters(ctx, w.conn)
 	if err != nil {
 		return err
 	}
@@ -192,7 +183,7 @@ func (s *engine) initialize(ctx context.Context, w *writer, cfg *Config) error {
 	}
 	s.commits.Store(c.commits)
 	s.publisher.last = c.Head
-	if err := s.openIdentity(ctx, w, cfg.KeyFile); err != nil {
+	if err := s.openIdentity(w, cfg.KeyFile, public); err != nil {
 		return err
 	}
 	return w.admitOthers(ctx)
@@ -213,10 +204,6 @@ func (s *engine) clearAfterOthers(ctx context.Context, w *writer, cfg *Config) e
 		return err
 	}
 	return w.exec(ctx)(`UPDATE deliveries SET leased = 0, owner = '', due = $1, wake = $1 WHERE open`, tables.Millis(s.clock()))
-}
-
-func (w *writer) readCounters(ctx context.Context) (counters, error) {
-	return scanCounters(w.conn.QueryRow(ctx, queryCounters, sign.FirstPrev))
 }
 
 func (s *engine) SetPublish(publish func([]store.LogRow)) {
@@ -243,7 +230,7 @@ func (s *engine) shutDown() (err error) {
 		s.stopWorkers()
 		s.workers.Wait()
 	}
-	s.follower.stop()
+	s.follower.overdue.Stop()
 	if s.writer != nil {
 		s.Queue.Stop()
 		s.members.leave()
@@ -259,12 +246,8 @@ func (s *engine) shutDown() (err error) {
 }
 
 // openIdentity loads the hub's key. A new database gets the key in the file, or a new one.
-func (s *engine) openIdentity(ctx context.Context, w *writer, file string) error {
-	var public []byte
-	if err := w.conn.QueryRow(ctx, `SELECT public_key FROM hub`).Scan(&public); err != nil {
-		return err
-	}
-	key, err := identity.Open(file, ed25519.PublicKey(public))
+func (s *engine) openIdentity(w *writer, file string, public ed25519.PublicKey) error {
+	key, err := identity.Open(file, public)
 	if errors.Is(err, identity.ErrMismatch) || errors.Is(err, identity.ErrMissing) {
 		return fmt.Errorf("%s is missing or belongs to another hub. Copy it from the machine on which this hub ran, or restore it from your backup (%w)", file, err)
 	}
@@ -344,7 +327,7 @@ func (s *engine) hubStats() *store.HubStats {
 	h := &store.HubStats{
 		Alive: len(s.members.list()), IsLeader: s.IsLeader(), Head: s.State.Head.Load(), FeedLagRows: s.State.Head.Load() - s.publisher.newest().Seq,
 		Conflicts: s.conflicts.Load(), ForeignRows: s.foreignRows.Load(), Takeovers: s.takeovers.Load(),
-		ClockOffset: s.database.hubOffset(), ConnectionsInUse: int(s.readers.pool.Stat().AcquiredConns()),
+		ClockOffset: time.Until(s.database.now()), ConnectionsInUse: int(s.readers.pool.Stat().AcquiredConns()),
 	}
 	if b := s.follower.bus; b != nil {
 		h.IsBusUp, h.Bus = b.Up(), b.Stats()

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -14,7 +13,6 @@ import (
 // publisher hands committed rows to the hub in the order of their numbers, including the rows of other hubs.
 type publisher struct {
 	store *engine
-	log   *slog.Logger
 
 	mu      sync.Mutex // held while rows are handed over
 	publish func([]store.LogRow)
@@ -51,8 +49,8 @@ func (p *publisher) own(rows []store.LogRow, makeCurrent func()) {
 		p.waiting = append(p.waiting, row)
 	}
 	if err := p.publishUpTo(rows[len(rows)-1].Seq); err != nil {
-		p.log.Error("rows of other hubs not read in time; later ones wait for them", "after", p.last, "err", err)
-		p.store.follower.wake()
+		p.store.log.Error("rows of other hubs not read in time; later ones wait for them", "after", p.last, "err", err)
+		p.store.follower.wakeup.Wake()
 	}
 }
 

@@ -31,16 +31,10 @@ func (r *readers) get(ctx context.Context, into []any, query string, args ...any
 
 // eachRow calls each for every row of a query, and closes rows.
 func eachRow(rows pgx.Rows, err error, each func(tables.Rows) error) error {
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) { return struct{}{}, each(row) })
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return err
 }
 
 // clean replaces what PostgreSQL's text can't hold in the arguments of a statement.
@@ -121,7 +115,7 @@ func (e tableEngine) Place() store.Place {
 }
 
 func (e tableEngine) RequireCurrent(a store.Authority) error {
-	if isStale, _ := e.s.policy.isStale(); isStale && a != store.NoAuthority {
+	if a != store.NoAuthority && e.s.policy.isStale() {
 		return store.ErrPolicyChanged
 	}
 	return nil

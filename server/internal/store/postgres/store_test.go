@@ -55,6 +55,14 @@ type testStore struct {
 // harness is embedded one level below, so that the methods of the engine hide those of its Store.
 type harness struct{ *conformance.Harness }
 
+func openEngine(ctx context.Context, cfg Config) (*engine, error) {
+	s, err := Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s.(*engine), nil
+}
+
 func newTestStore(t testing.TB, cfg Config) *testStore {
 	t.Helper()
 	b := &testStore{}

@@ -23,7 +23,7 @@ type tx struct {
 	counters counters
 
 	batch  *pgx.Batch
-	events eventBatch // to insert before batch
+	events []eventRow // to insert before batch
 	sent   int        // number of statements sent
 	isOpen bool       // a BEGIN was sent
 	err    error      // the first error of a statement sent: the transaction is lost
@@ -33,14 +33,6 @@ type tx struct {
 	keys map[string]int64
 	// changesPolicy is set if this group changed accounts, rules or settings, which hubs keep in memory above the store.
 	changesPolicy bool
-}
-
-func (w *writer) newTx() *tx {
-	t := &tx{
-		w: w, counters: w.counters, batch: &pgx.Batch{}, keys: map[string]int64{}, events: newEventBatch(w),
-	}
-	t.work = w.store.Begin(t, w.clock(), &t.counters.Counters)
-	return t
 }
 
 // errDirty means that an op failed after some of its statements were sent. The ops of its group run
@@ -61,7 +53,7 @@ func (t *tx) runAll(group []*tables.Op) error {
 // runOne runs one op. If it fails, its statements are dropped.
 func (t *tx) runOne(o *tables.Op) error {
 	before, mark := t.counters, t.work.Mark()
-	queued, events, sent := len(t.batch.QueuedQueries), t.events.len(), t.sent
+	queued, events, sent := len(t.batch.QueuedQueries), len(t.events), t.sent
 	_, isKnown := t.keys[string(o.Key)]
 	t.changesPolicy = t.changesPolicy || o.Kind&tables.Policy != 0
 	err := o.Run(t.work)
@@ -75,7 +67,7 @@ func (t *tx) runOne(o *tables.Op) error {
 	t.counters = before
 	t.work.Undo(mark)
 	t.batch.QueuedQueries = t.batch.QueuedQueries[:queued]
-	t.events.truncate(events)
+	t.events = t.events[:events]
 	if !isKnown {
 		delete(t.keys, string(o.Key))
 	}
@@ -134,7 +126,7 @@ func (t *tx) InsertEvent(e *store.Event, uid uuid.UUID, key []byte) error {
 	for _, name := range [...]*string{&e.App, &e.Session, &e.Type, &e.Tool} {
 		*name = cleanText(*name) // as the search index and the other hubs read it
 	}
-	t.events.add(e, uid, key)
+	t.events = append(t.events, eventRow{e, uid, key})
 	if key != nil {
 		t.keys[string(key)] = int64(e.ID)
 	}
@@ -178,7 +170,7 @@ func (t *tx) flush() error {
 	if t.err != nil {
 		return t.err
 	}
-	t.events.queue(t)
+	t.queueEvents()
 	queued := t.batch.QueuedQueries
 	if !t.isOpen {
 		begin := &pgx.Batch{}
@@ -204,7 +196,7 @@ func (t *tx) commit() error {
 	if t.err != nil {
 		return t.err
 	}
-	t.events.queue(t)
+	t.queueEvents()
 	if t.sent == 0 && len(t.batch.QueuedQueries) == 0 {
 		if t.isOpen {
 			return t.lost(t.w.end(`COMMIT`))
@@ -232,14 +224,6 @@ func (t *tx) commit() error {
 
 // guardCommits fails if another hub has committed since the state in memory was read.
 const guardCommits tables.Guard = "commits"
-
-// rollback ends a transaction that failed.
-func (t *tx) rollback() {
-	if t.isOpen {
-		t.w.rollback()
-	}
-	t.w.segmentNames.Clear()
-}
 
 // exchangeTimeout bounds an exchange with the server, which ends a statement after 5 s.
 func exchangeTimeout() (context.Context, context.CancelFunc) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"runtime"
 	"slices"
@@ -24,13 +23,9 @@ const groupBytes = 1 << 20
 // writer owns the connection that writes. It commits whatever is queued, never waits for
 // a group to fill, and runs until stop.
 type writer struct {
+	*engine
 	config       *pgx.ConnConfig
 	conn         *pgx.Conn
-	health       *tables.Health
-	clock        func() time.Time
-	log          *slog.Logger
-	commits      store.CommitObserver // nil: none
-	store        *engine
 	counters     counters // as of the last commit
 	unresolved   *tx      // its commit was sent, and its outcome is not known yet
 	isAlone      bool     // it has the exclusive lock
@@ -48,15 +43,15 @@ type counters struct {
 
 // refreshTo makes the writer catch up with the other hubs, at least to this number of commits.
 func (w *writer) refreshTo(ctx context.Context, commits int64) error {
-	return w.store.Queue.Commit(ctx, &tables.Op{IsCurrentAt: commits, Run: func(*tables.Work) error { return nil }}, nil)
+	return w.Queue.Commit(ctx, &tables.Op{IsCurrentAt: commits, Run: func(*tables.Work) error { return nil }}, nil)
 }
 
 func (w *writer) run() {
-	w.store.Queue.Run(func(group []*tables.Op) {
+	w.Queue.Run(func(group []*tables.Op) {
 		// The callers of the last commit run before this one, so that their next writes share an exchange.
 		runtime.Gosched()
 		if group[0].IsCurrentAt == 0 {
-			group = w.store.Queue.Take(group) // an op that only reads commits nothing that others could join
+			group = w.Queue.Take(group) // an op that only reads commits nothing that others could join
 		}
 		w.commit(group)
 	}, w.disconnect)
@@ -71,7 +66,7 @@ func (w *writer) commit(group []*tables.Op) {
 	}
 	if err == nil && w.locks > 0 && group[0].IsCurrentAt == 0 {
 		if err = w.lock(); err == nil {
-			group = w.store.Queue.Take(group) // the ops that came while another hub had the lock
+			group = w.Queue.Take(group) // the ops that came while another hub had the lock
 		} else if !isUnreachable(err) {
 			err = nil // it works without the lock, too
 		}
@@ -80,8 +75,8 @@ func (w *writer) commit(group []*tables.Op) {
 		err = w.commitGroup(group)
 	}
 	w.health.Record(len(group), commitFault(err))
-	if w.commits != nil {
-		w.commits.Committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
+	if w.observer != nil {
+		w.observer.Committed(store.Commit{Ops: len(group), Duration: time.Since(start), Err: err})
 	}
 	tables.Finish(group, errOfCommit(err))
 }
@@ -90,9 +85,9 @@ func (w *writer) commit(group []*tables.Op) {
 // It fails if the database is the reason.
 func (w *writer) commitGroup(group []*tables.Op) error {
 	err := w.attempt(group, nil)
-	if keys := keysOf(group); isRepeatedKey(err) && len(keys) > 0 {
+	if isRepeatedKey(err) {
 		var stored map[string]int64
-		if stored, err = w.storedKeys(keys); err == nil {
+		if stored, err = w.storedKeys(group); err == nil {
 			err = w.attempt(group, stored)
 		}
 	}
@@ -114,10 +109,8 @@ func (w *writer) commitOne(o *tables.Op) error {
 	var err error
 	for range maxAttempts {
 		var stored map[string]int64
-		if o.Key != nil {
-			if stored, err = w.storedKeys([][]byte{o.Key}); err != nil {
-				return err
-			}
+		if stored, err = w.storedKeys([]*tables.Op{o}); err != nil {
+			return err
 		}
 		if err = w.attempt([]*tables.Op{o}, stored); !isSerializationFailure(err) && !isRepeatedKey(err) {
 			break // a key is repeated if another hub has just stored its event
@@ -137,28 +130,28 @@ func (w *writer) commitOne(o *tables.Op) error {
 	return nil
 }
 
-func keysOf(group []*tables.Op) (keys [][]byte) {
+// storedKeys returns the stored events with the keys of a group; nil if it has no keys.
+func (w *writer) storedKeys(group []*tables.Op) (map[string]int64, error) {
+	var keys [][]byte
 	for _, o := range group {
 		if o.Key != nil {
 			keys = append(keys, o.Key)
 		}
 	}
-	return keys
-}
-
-// storedKeys returns the events with the keys.
-func (w *writer) storedKeys(keys [][]byte) (map[string]int64, error) {
+	if keys == nil {
+		return nil, nil
+	}
 	ctx, cancel := exchangeTimeout()
 	defer cancel()
 	stored := map[string]int64{}
-	rows, err := w.conn.Query(ctx, `SELECT key, seq FROM events WHERE key = ANY($1)`, keys)
-	return stored, w.markLost(eachRow(rows, err, func(rows tables.Rows) error {
-		var key []byte
-		var seq int64
-		err := rows.Scan(&key, &seq)
+	var key []byte
+	var seq int64
+	rows, _ := w.conn.Query(ctx, `SELECT key, seq FROM events WHERE key = ANY($1)`, keys)
+	_, err := pgx.ForEachRow(rows, []any{&key, &seq}, func() error {
 		stored[string(key)] = seq
-		return err
-	}))
+		return nil
+	})
+	return stored, w.markLost(err)
 }
 
 // markLost marks an error after which the connection is closed.
@@ -179,7 +172,7 @@ const lockedGroups = 32
 func (w *writer) attempt(group []*tables.Op, stored map[string]int64) error {
 	err := w.attemptOnce(group, stored)
 	if guardOf(err) == guardCommits {
-		w.store.conflicts.Add(1)
+		w.conflicts.Add(1)
 		w.locks = lockedGroups
 		if err = w.lock(); err == nil {
 			err = w.attemptOnce(group, stored)
@@ -188,10 +181,10 @@ func (w *writer) attempt(group []*tables.Op, stored map[string]int64) error {
 	return err
 }
 
-// lock locks the counter row for the next transaction.
+// lock begins the next transaction, which no other hub can commit before, and catches up with the others.
 func (w *writer) lock() error {
 	known := w.counters.commits
-	if err := w.lockCounters(); err != nil {
+	if err := w.beginAndCatchUp(`BEGIN`, `SELECT FROM streams FOR UPDATE`); err != nil {
 		return err
 	}
 	w.isLocked = true
@@ -202,8 +195,9 @@ func (w *writer) lock() error {
 }
 
 func (w *writer) attemptOnce(group []*tables.Op, stored map[string]int64) error {
-	t := w.newTx()
-	t.isOpen, w.isLocked = w.isLocked, false
+	t := &tx{w: w, counters: w.counters, batch: &pgx.Batch{}, keys: map[string]int64{}, isOpen: w.isLocked}
+	t.work = w.Begin(t, w.clock(), &t.counters.Counters)
+	w.isLocked = false
 	if stored != nil {
 		t.keys = maps.Clone(stored) // the next attempt must not have the keys of this one
 	}
@@ -217,7 +211,10 @@ func (w *writer) attemptOnce(group []*tables.Op, stored map[string]int64) error 
 		}
 	}
 	if err != nil {
-		t.rollback()
+		if t.isOpen {
+			w.rollback()
+		}
+		w.segmentNames.Clear()
 		return err
 	}
 	w.finish(t)
@@ -227,13 +224,13 @@ func (w *writer) attemptOnce(group []*tables.Op, stored map[string]int64) error 
 // finish makes a committed transaction current and publishes its rows.
 func (w *writer) finish(t *tx) {
 	isNew := t.counters.commits != w.counters.commits
-	w.store.publisher.own(t.work.Rows(), func() {
+	w.publisher.own(t.work.Rows(), func() {
 		w.counters = t.counters
 		t.work.Commit()
-		w.store.commits.Store(t.counters.commits)
+		w.commits.Store(t.counters.commits)
 	})
 	if isNew {
-		w.store.follower.ring(t.counters.commits)
+		w.follower.ring(t.counters.commits)
 	}
 }
 
@@ -241,14 +238,7 @@ func (w *writer) finish(t *tx) {
 func (w *writer) send(b *pgx.Batch) error {
 	ctx, cancel := exchangeTimeout()
 	defer cancel()
-	results := w.conn.SendBatch(ctx, b)
-	for range b.QueuedQueries {
-		if _, err := results.Exec(); err != nil {
-			_ = results.Close()
-			return err
-		}
-	}
-	return results.Close()
+	return w.conn.SendBatch(ctx, b).Close()
 }
 
 // The state in memory is that of one commit: the last one by this hub, or a later one that it has
@@ -258,15 +248,14 @@ const queryCounters = `SELECT s.commits, s.mark, s.state, s.policy, s.head, s.pr
 		coalesce(l.n, 0), coalesce(l.hash, $1), coalesce((SELECT max(n) FROM ledger_heads), 0)
 	FROM streams s LEFT JOIN (SELECT n, hash FROM ledger ORDER BY n DESC LIMIT 1) l ON true`
 
+func readCounters(ctx context.Context, conn *pgx.Conn) (counters, error) {
+	return scanCounters(conn.QueryRow(ctx, queryCounters, sign.FirstPrev))
+}
+
 func scanCounters(row pgx.Row) (c counters, err error) {
 	err = row.Scan(&c.commits, &c.mark, &c.state, &c.policy, &c.Head, &c.Pruned, &c.Events, &c.Bytes, &c.Received, &c.Decided,
 		&c.Chain.N, &c.Chain.Hash, &c.Chain.Signed)
 	return c, err
-}
-
-// lockCounters begins a transaction that no other hub can commit before, and catches up with the others.
-func (w *writer) lockCounters() error {
-	return w.beginAndCatchUp(`BEGIN`, `SELECT FROM streams FOR UPDATE`)
 }
 
 // refresh catches up with the other hubs.
@@ -287,29 +276,18 @@ func (w *writer) beginAndCatchUp(begin ...string) error {
 		batch.Queue(statement)
 	}
 	known := w.counters.Head
-	batch.Queue(queryCounters, sign.FirstPrev)
-	batch.Queue(queryChangedQuestions, known, known+maxCaughtUp)
-	results := w.conn.SendBatch(ctx, batch)
 	var c counters
 	var changed []tables.PendingUpdate
-	var err error
-	for range begin {
-		if err == nil {
-			_, err = results.Exec()
-		}
-	}
-	if err == nil {
-		c, err = scanCounters(results.QueryRow())
-	}
-	if err == nil {
-		changed, err = w.store.ReadPending(ctx, func(each func(tables.Rows) error, _ string, _ ...any) error {
-			rows, err := results.Query()
-			return eachRow(rows, err, each)
-		}, "")
-	}
-	if closeErr := results.Close(); err == nil {
-		err = closeErr
-	}
+	batch.Queue(queryCounters, sign.FirstPrev).QueryRow(func(row pgx.Row) (err error) {
+		c, err = scanCounters(row)
+		return err
+	})
+	batch.Queue(queryChangedQuestions, known, known+maxCaughtUp).Query(func(rows pgx.Rows) (err error) {
+		read := func(each func(tables.Rows) error, _ string, _ ...any) error { return eachRow(rows, nil, each) }
+		changed, err = w.ReadPending(ctx, read, "")
+		return err
+	})
+	err := w.conn.SendBatch(ctx, batch).Close()
 	if err == nil && c.commits != w.counters.commits {
 		err = w.catchUp(ctx, &c, changed)
 	}
@@ -345,7 +323,7 @@ const maxCaughtUp = 10_000
 // catchUp brings the state in memory to that of the counters, in the open transaction. changed are the
 // questions that the first maxCaughtUp new rows of the log are about.
 func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.PendingUpdate) error {
-	before, s := &w.counters, w.store
+	before, s := &w.counters, w.engine
 	if c.Head-before.Head > maxCaughtUp {
 		if err := s.LoadPending(ctx, w.read(ctx)); err != nil {
 			return err
@@ -364,19 +342,14 @@ func (w *writer) catchUp(ctx context.Context, c *counters, changed []tables.Pend
 	}
 	changesPolicy := c.policy != before.policy
 	w.counters = *c
-	s.setCounters(c)
+	s.commits.Store(c.commits)
+	s.Show(&c.Counters)
 	if changesPolicy {
 		s.policy.changedTo(c.policy)
 	}
-	s.follower.wake()
+	s.follower.wakeup.Wake()
 	return nil
 }
 
 const queryChangedQuestions = `SELECT ` + tables.PendingColumns + ` FROM questions
 	WHERE seq IN (SELECT seq FROM questions WHERE seq > $1 AND seq <= $2 UNION SELECT question FROM changes WHERE seq > $1 AND seq <= $2) ORDER BY seq`
-
-// setCounters shows the counters to readers.
-func (s *engine) setCounters(c *counters) {
-	s.commits.Store(c.commits)
-	s.Show(&c.Counters)
-}
