@@ -13,7 +13,7 @@ type CopySource interface {
 	// nil if it has no such table. Names are text, not ids of a dictionary.
 	Columns(table string) []string
 	// Rows returns the rows of a table, in the ascending order of the column order; empty: in any order. The
-	// values are int64, float64, []byte or nil, and valid until the next row. An error is the last row.
+	// values are int64, float64, string, []byte or nil, and valid until the next row. An error is the last row.
 	Rows(ctx context.Context, table string, columns []string, order string) iter.Seq2[[]any, error]
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hookback/hookback/schema/sign"
 	"github.com/hookback/hookback/server/internal/identity"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/store/tables"
@@ -50,10 +49,6 @@ type copier struct {
 	report   store.CopyReport
 }
 
-// unlimited turns the timeouts of a session off: statements take as long as there are rows.
-const unlimited = `SELECT set_config(name, '0', false) FROM pg_settings
-	WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`
-
 func (c *copier) run(ctx context.Context, cfg *CopyConfig) error {
 	pool, err := poolConfig(cfg.DSN)
 	if err != nil {
@@ -78,7 +73,9 @@ func (c *copier) run(ctx context.Context, cfg *CopyConfig) error {
 	if err := requireCompatible(ctx, c.conn); err != nil {
 		return err
 	}
-	if _, err := c.conn.Exec(ctx, unlimited); err != nil {
+	// Statements take as long as there are rows.
+	if _, err := c.conn.Exec(ctx, `SELECT set_config(name, '0', false) FROM pg_settings
+		WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`); err != nil {
 		return err
 	}
 	return c.copyAll(ctx)
@@ -101,12 +98,12 @@ func (c *copier) inspect(ctx context.Context) (isDone bool, err error) {
 	if schema == nil {
 		return false, errors.New("the schema of search_path does not exist; create it")
 	}
+	if !hasHub && relations == 0 {
+		return false, nil
+	}
 	refused := fmt.Errorf("the schema %s is not empty; nothing was changed; choose an empty database, or an empty schema with search_path", *schema)
 	if !hasHub {
-		if relations > 0 {
-			return false, refused
-		}
-		return false, nil
+		return false, refused
 	}
 	var hubID string
 	var head int64
@@ -151,10 +148,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 			return fmt.Errorf("table %s: %w", planned[i].name, err)
 		}
 	}
-	if err := c.setCounters(ctx); err != nil {
-		return fmt.Errorf("set the counters: %w", err)
-	}
-	if err := c.checkEnds(ctx); err != nil {
+	if err := c.finish(ctx); err != nil {
 		return err
 	}
 	if _, err := c.conn.Exec(ctx, `COMMIT`); err != nil {
@@ -170,13 +164,14 @@ func (c *copier) copyTable(ctx context.Context, t *copyTable) error {
 			return err
 		}
 	}
-	sent, mergeable, err := c.send(ctx, t)
+	sent, err := c.send(ctx, t)
 	merged := int64(0)
-	if err == nil && mergeable > 0 {
+	if err == nil && t.mergeable > 0 {
 		merged, err = c.merge(ctx, t)
 	}
-	if err == nil {
-		err = c.setSequence(ctx, t)
+	if err == nil && t.identity != "" { // whose sequence continues after the copied rows
+		_, err = c.conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, $2), last)
+			FROM (SELECT max(`+t.identity+`) AS last FROM `+t.name+`) AS m WHERE last IS NOT NULL`, t.name, t.identity)
 	}
 	if err == nil {
 		_, err = c.conn.Exec(ctx, `ANALYZE `+t.name)
@@ -184,62 +179,58 @@ func (c *copier) copyTable(ctx context.Context, t *copyTable) error {
 	if err != nil {
 		return err
 	}
-	rows := sent.rows + mergeable
+	rows := sent.step.Rows + t.mergeable
 	c.report.Rows, c.report.Bytes, c.report.Merged = c.report.Rows+rows, c.report.Bytes+sent.bytes, c.report.Merged+merged
-	if t.order == "" || mergeable > 0 {
+	if t.order == "" || t.mergeable > 0 {
 		return c.checkNumber(ctx, t, rows-merged)
 	}
 	return c.check(ctx, t, sent)
 }
 
-// send sends the rows of a table, and returns their digest and the number of the mergeable rows, which it does not send.
-func (c *copier) send(ctx context.Context, t *copyTable) (sent *rowDigest, mergeable int64, err error) {
-	next, stop := iter.Pull2(c.source.Rows(ctx, t.name, t.names(), t.order))
-	defer stop()
-	total := int64(0)
-	if t.name == "events" {
-		total = c.state.Events
-	}
-	sent = newRowDigest()
-	_, err = c.conn.CopyFrom(ctx, pgx.Identifier{t.name}, t.names(), pgx.CopyFromFunc(func() ([]any, error) {
-		for {
-			values, err, ok := next()
-			if err != nil || !ok {
-				return nil, err
+// rows returns the rows of a table with the values for the target: the mergeable ones, or the others.
+func (c *copier) rows(ctx context.Context, t *copyTable, mergeable bool) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for values, err := range c.source.Rows(ctx, t.name, t.names, t.order) {
+			row, isMergeable := []any(nil), mergeable
+			if err == nil {
+				row, isMergeable, err = t.convert(values)
 			}
-			row, isMergeable, err := t.convert(values)
-			if err != nil {
-				return nil, err
+			if (err != nil || isMergeable == mergeable) && !yield(row, err) {
+				return
 			}
-			if isMergeable {
-				mergeable++
-				continue
+			if isMergeable && !mergeable {
+				t.mergeable++
 			}
-			sent.add(row)
-			if sent.rows%1000 == 0 {
-				c.progress(store.CopyProgress{Table: t.name, Rows: sent.rows, Total: total})
-			}
-			return row, nil
 		}
+	}
+}
+
+// send sends the rows of a table that are not mergeable, and returns their digest.
+func (c *copier) send(ctx context.Context, t *copyTable) (*rowDigest, error) {
+	next, stop := iter.Pull2(c.rows(ctx, t, false))
+	defer stop()
+	sent := c.newDigest(store.CopyProgress{Table: t.name})
+	if t.name == "events" {
+		sent.step.Total = c.state.Events
+	}
+	_, err := c.conn.CopyFrom(ctx, pgx.Identifier{t.name}, t.names, pgx.CopyFromFunc(func() ([]any, error) {
+		row, err, ok := next()
+		if ok && err == nil {
+			sent.add(row)
+		}
+		return row, err
 	}))
-	return sent, mergeable, err
+	return sent, err
 }
 
 // merge inserts the mergeable rows of a table, and returns the number of those that are in another row now.
 func (c *copier) merge(ctx context.Context, t *copyTable) (merged int64, err error) {
-	for values, err := range c.source.Rows(ctx, t.name, t.names(), t.order) {
-		if err != nil {
-			return 0, err
-		}
-		row, isMergeable, err := t.convert(values)
-		if err != nil {
-			return 0, err
-		}
-		if !isMergeable {
-			continue
-		}
+	for row, err := range c.rows(ctx, t, true) {
 		isNew := false
-		if err := tables.IgnoreNoRows(c.conn.QueryRow(ctx, t.insertQuery(), row...).Scan(&isNew)); err != nil {
+		if err == nil {
+			err = tables.IgnoreNoRows(c.conn.QueryRow(ctx, t.insertQuery(), row...).Scan(&isNew))
+		}
+		if err != nil {
 			return 0, err
 		}
 		if !isNew {
@@ -247,20 +238,6 @@ func (c *copier) merge(ctx context.Context, t *copyTable) (merged int64, err err
 		}
 	}
 	return merged, nil
-}
-
-// setSequence makes the sequence of an identity column continue after the copied rows.
-func (c *copier) setSequence(ctx context.Context, t *copyTable) error {
-	for _, column := range t.columns {
-		if !column.isIdentity {
-			continue
-		}
-		if _, err := c.conn.Exec(ctx, `SELECT setval(pg_get_serial_sequence($1, $2), last)
-			FROM (SELECT max(`+column.name+`) AS last FROM `+t.name+`) AS m WHERE last IS NOT NULL`, t.name, column.name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkNumber compares the number of the stored rows of a table.
@@ -275,14 +252,11 @@ func (c *copier) checkNumber(ctx context.Context, t *copyTable, want int64) erro
 
 // check compares the bytes of the stored rows of a table with those that were sent.
 func (c *copier) check(ctx context.Context, t *copyTable, sent *rowDigest) error {
-	stored := newRowDigest()
-	rows, err := c.conn.Query(ctx, `SELECT `+strings.Join(t.names(), ", ")+` FROM `+t.name+` ORDER BY `+t.order)
+	stored := c.newDigest(store.CopyProgress{Table: t.name, IsCheck: true, Total: sent.step.Rows})
+	rows, err := c.conn.Query(ctx, `SELECT `+strings.Join(t.names, ", ")+` FROM `+t.name+` ORDER BY `+t.order)
 	err = eachRow(rows, err, func(tables.Rows) error {
 		row, err := rows.Values()
 		stored.add(row)
-		if stored.rows%1000 == 0 {
-			c.progress(store.CopyProgress{Table: t.name, IsCheck: true, Rows: stored.rows, Total: sent.rows})
-		}
 		return err
 	})
 	if err != nil {
@@ -294,17 +268,15 @@ func (c *copier) check(ctx context.Context, t *copyTable, sent *rowDigest) error
 	return nil
 }
 
-// setCounters sets the counter row.
-func (c *copier) setCounters(ctx context.Context) error {
+// finish sets the counter row, and compares the ends of the log and of the audit log.
+func (c *copier) finish(ctx context.Context) error {
 	_, err := c.conn.Exec(ctx, `UPDATE streams SET commits = commits + 1, head = $1, pruned = $2, received = $3,
 		(events, bytes) = (SELECT count(*), coalesce(sum(length(envelope) + length(payload)), 0) FROM events),
 		decided = (SELECT count(*) FROM questions WHERE inbox = 'decided')`, c.state.Head, c.state.Pruned, c.state.Received)
-	return err
-}
-
-// checkEnds compares the ends of the log and of the audit log.
-func (c *copier) checkEnds(ctx context.Context) error {
-	stored, err := scanCounters(c.conn.QueryRow(ctx, queryCounters, sign.FirstPrev))
+	if err != nil {
+		return fmt.Errorf("set the counters: %w", err)
+	}
+	stored, err := readCounters(ctx, c.conn)
 	end := stored.Chain
 	switch {
 	case err != nil:
@@ -321,20 +293,23 @@ func (c *copier) checkEnds(ctx context.Context) error {
 type copyColumn struct {
 	name, kind string // kind is the type's name in PostgreSQL
 	isUnique   bool   // part of a unique index
-	isIdentity bool   // its numbers come from a sequence
 }
 
 // copyTable is a table to copy.
 type copyTable struct {
-	name    string
-	columns []copyColumn
-	key     []string // of the primary key
-	order   string   // the primary key, if it is one number: the rows are compared in its order; else empty
+	name      string
+	names     []string // of the columns
+	columns   []copyColumn
+	key       []string // of the primary key
+	order     string   // the primary key, if it is one number: the rows are compared in its order; else empty
+	identity  string   // the column whose numbers come from a sequence; empty: none
+	mergeable int64    // number of rows with a name that may be in another row: see convert
 }
 
 const queryCopyColumns = `SELECT c.relname, a.attname, t.typname, a.atthasdef OR a.attidentity <> '' OR NOT a.attnotnull, a.attidentity <> '',
 		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND a.attnum = ANY (i.indkey)),
-		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey))
+		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey)),
+		EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = i.indkey[0] AND i.indnatts = 1)
 	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 		JOIN pg_type t ON t.oid = a.atttypid
 	WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
@@ -343,14 +318,11 @@ const queryCopyColumns = `SELECT c.relname, a.attname, t.typname, a.atthasdef OR
 // planCopy lists the tables that the source has. The first one is hub: its row keeps a hub from starting.
 func planCopy(ctx context.Context, conn *pgx.Conn, source store.CopySource) ([]copyTable, error) {
 	var plan []copyTable
-	rows, err := conn.Query(ctx, queryCopyColumns)
-	err = eachRow(rows, err, func(rows tables.Rows) error {
-		var table string
-		var c copyColumn
-		var isOptional, isKey bool
-		if err := rows.Scan(&table, &c.name, &c.kind, &isOptional, &c.isIdentity, &c.isUnique, &isKey); err != nil {
-			return err
-		}
+	var table string
+	var c copyColumn
+	var isOptional, isIdentity, isKey, isOnlyKey bool
+	rows, _ := conn.Query(ctx, queryCopyColumns)
+	_, err := pgx.ForEachRow(rows, []any{&table, &c.name, &c.kind, &isOptional, &isIdentity, &c.isUnique, &isKey, &isOnlyKey}, func() error {
 		given := source.Columns(table)
 		if given == nil {
 			return nil
@@ -362,34 +334,22 @@ func planCopy(ctx context.Context, conn *pgx.Conn, source store.CopySource) ([]c
 		if isKey {
 			t.key = append(t.key, c.name)
 		}
-		switch {
-		case slices.Contains(given, c.name):
-			t.columns = append(t.columns, c)
-		case !isOptional:
+		if !slices.Contains(given, c.name) {
+			if isOptional {
+				return nil
+			}
 			return fmt.Errorf("the file has nothing for the column %s of the table %s", c.name, table)
+		}
+		t.names, t.columns = append(t.names, c.name), append(t.columns, c)
+		if isOnlyKey && c.kind == "int8" {
+			t.order = c.name
+		}
+		if isIdentity {
+			t.identity = c.name
 		}
 		return nil
 	})
-	for i := range plan {
-		plan[i].setOrder()
-	}
 	return plan, err
-}
-
-func (t *copyTable) setOrder() {
-	for _, c := range t.columns {
-		if len(t.key) == 1 && c.name == t.key[0] && c.kind == "int8" {
-			t.order = c.name
-		}
-	}
-}
-
-func (t *copyTable) names() []string {
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.name
-	}
-	return names
 }
 
 // insertQuery returns a statement that inserts one row whose key may be taken. It returns whether
@@ -411,7 +371,7 @@ func (t *copyTable) insertQuery() string {
 		action = `ON CONFLICT (` + strings.Join(t.key, ", ") + `) DO UPDATE SET ` + strings.Join(added, ", ")
 	}
 	return fmt.Sprintf(`INSERT INTO %s AS t (%s) VALUES (%s) %s RETURNING xmax = 0`,
-		t.name, strings.Join(t.names(), ", "), strings.Join(places, ", "), action)
+		t.name, strings.Join(t.names, ", "), strings.Join(places, ", "), action)
 }
 
 // convert returns a row of the source with the values for the target. isMergeable is set if it has a name in a unique
@@ -424,7 +384,7 @@ func (t *copyTable) convert(values []any) (row []any, isMergeable bool, err erro
 			return nil, false, err
 		}
 		if text, ok := row[i].(string); ok && column.isUnique {
-			isMergeable = isMergeable || text != string(value.([]byte)) //nolint:forcetypeassert // a text is bytes before
+			isMergeable = isMergeable || text != value
 		}
 	}
 	return row, isMergeable, nil
@@ -453,8 +413,10 @@ func (c *copyColumn) convert(value any) (any, error) {
 			return tables.NonNil(v), nil // the driver reads empty bytes as nil, which would be NULL
 		case c.kind == "uuid" && len(v) == 16:
 			return [16]byte(v), nil
-		case c.kind == "text":
-			return cleanText(string(v)), nil
+		}
+	case string:
+		if c.kind == "text" {
+			return cleanText(v), nil
 		}
 	}
 	return nil, fmt.Errorf("the column %s is %s, and the file has a %T", c.name, c.kind, value)
@@ -465,14 +427,17 @@ const rowsPerDigest = 100_000
 
 // rowDigest computes digests of the rows of a table.
 type rowDigest struct {
-	hash   hash.Hash
-	buffer []byte
-	rows   int64
-	bytes  int64
-	sums   [][sha256.Size]byte
+	hash     hash.Hash
+	buffer   []byte
+	bytes    int64
+	sums     [][sha256.Size]byte
+	step     store.CopyProgress // with the number of rows
+	progress func(store.CopyProgress)
 }
 
-func newRowDigest() *rowDigest { return &rowDigest{hash: sha256.New()} }
+func (c *copier) newDigest(step store.CopyProgress) *rowDigest {
+	return &rowDigest{hash: sha256.New(), step: step, progress: c.progress}
+}
 
 // add adds a row. Numbers of any size are equal if their values are.
 func (d *rowDigest) add(row []any) {
@@ -491,8 +456,11 @@ func (d *rowDigest) add(row []any) {
 	}
 	_, _ = d.hash.Write(d.buffer)
 	d.bytes += int64(len(d.buffer))
-	if d.rows++; d.rows%rowsPerDigest == 0 {
+	if d.step.Rows++; d.step.Rows%rowsPerDigest == 0 {
 		d.cut()
+	}
+	if d.step.Rows%1000 == 0 {
+		d.progress(d.step)
 	}
 }
 
@@ -510,8 +478,8 @@ func (d *rowDigest) compare(stored *rowDigest) error {
 			return fmt.Errorf("rows %d to %d differ", i*rowsPerDigest+1, (i+1)*rowsPerDigest)
 		}
 	}
-	if d.rows != stored.rows {
-		return fmt.Errorf("%d rows were sent, and %d are stored", d.rows, stored.rows)
+	if d.step.Rows != stored.step.Rows {
+		return fmt.Errorf("%d rows were sent, and %d are stored", d.step.Rows, stored.step.Rows)
 	}
 	return nil
 }

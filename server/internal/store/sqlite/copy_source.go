@@ -139,7 +139,7 @@ func (s *CopySource) Rows(ctx context.Context, table string, columns []string, o
 	values, dest := make([]any, len(columns)), make([]any, len(columns))
 	expressions := slices.Clone(columns)
 	for i, column := range columns {
-		dest[i] = cell{&values[i]}
+		dest[i] = &values[i]
 		if slices.Contains(namedColumns[table], column) {
 			named = append(named, i)
 		}
@@ -152,44 +152,30 @@ func (s *CopySource) Rows(ctx context.Context, table string, columns []string, o
 		query = append(query, "ORDER BY", order)
 	}
 	return func(yield func([]any, error) bool) {
-		goesOn := true
 		rows, err := s.db.QueryContext(ctx, strings.Join(query, " "))
-		err = eachRow(rows, err, func(rows tables.Rows) error {
-			if err := rows.Scan(dest...); err != nil {
-				return err
-			}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			err := rows.Scan(dest...)
 			for _, i := range named {
 				id, _ := values[i].(int64)
 				name, ok := s.names[id]
-				if !ok && id != 0 {
-					return fmt.Errorf("the table %s has the name %d, which does not exist; nothing was changed; run hookback-server check", table, id)
+				if err == nil && !ok && id != 0 {
+					err = fmt.Errorf("the table %s has the name %d, which does not exist; nothing was changed; run hookback-server check", table, id)
 				}
-				values[i] = []byte(name)
+				values[i] = name
 			}
-			if goesOn = yield(values, nil); !goesOn {
-				return errCopyEnded
+			if !yield(values, err) || err != nil {
+				return
 			}
-			return nil
-		})
-		if err != nil && goesOn {
+		}
+		if err := rows.Err(); err != nil {
 			yield(nil, err)
 		}
 	}
-}
-
-// errCopyEnded means that the reader takes no more rows.
-var errCopyEnded = errors.New("the copy has ended")
-
-// cell is a value of a row. It keeps the bytes that the driver owns until the next row.
-type cell struct{ value *any }
-
-// Scan implements sql.Scanner.
-func (c cell) Scan(value any) error {
-	if text, ok := value.(string); ok {
-		value = []byte(text)
-	}
-	*c.value = value
-	return nil
 }
 
 // MarkMoved records that the hub's data has moved to the database to: no hub starts on this
