@@ -105,7 +105,9 @@ func (*storeMetrics) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector. It omits the values of the database if
 // that fails; /readyz reports that error.
 func (f *storeMetrics) Collect(ch chan<- prometheus.Metric) {
-	stats, err := f.Stats(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
+	defer cancel()
+	stats, err := f.Stats(ctx)
 	collect(ch, faultMetrics, &stats)
 	if err != nil {
 		return

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	_ "embed" // licenses.txt
 	"fmt"
 	"strings"
@@ -48,11 +49,16 @@ func (s *Server) visibleHealth(r *request, h schema.Health) schema.Health {
 	return h
 }
 
+// statsTimeout is short, because load balancers take a late answer of the readiness check as a bad one.
+const statsTimeout = 500 * time.Millisecond
+
 // ready reports whether events can be stored: 200 or 503. Load balancers and startup
 // scripts check the status code only.
 func (s *Server) ready(r *request) error {
 	h := schema.Health{Status: "ok"}
-	stats, err := s.Store.Stats(r)
+	ctx, cancel := context.WithTimeout(r, statsTimeout)
+	defer cancel()
+	stats, err := s.Store.Stats(ctx)
 	switch {
 	case s.stopping.Err() != nil:
 		h.Status = "stopping"

@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (store.Store, error) {
 		cfg.Clock = s.database.now
 	}
 	s.clock, s.health = cfg.Clock, tables.NewHealth(cfg.Clock, cfg.Log)
-	s.policy, s.publisher = &policyWatch{log: cfg.Log, wakeup: feed.NewWakeup()}, publisher{store: s}
+	s.policy, s.publisher = newPolicyWatch(cfg.Log), publisher{store: s}
 	s.follower.store, s.follower.wakeup = s, feed.NewWakeup()
 	s.follower.overdue = time.AfterFunc(time.Hour, s.follower.expire)
 	s.close = sync.OnceValue(s.shutDown)
@@ -295,9 +295,6 @@ func (s *engine) openEpochs(ctx context.Context, w *writer, head int64) error {
 // rights to see their state it reports false.
 const queryAsyncStandby = `SELECT count(*) > 0 AND bool_and(sync_state NOT IN ('sync', 'quorum')) FROM pg_stat_replication WHERE state = 'streaming'`
 
-// statsTimeout is short, because load balancers take a late answer of the readiness check as a bad one.
-const statsTimeout = 500 * time.Millisecond
-
 func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 	s.health.Probe(s.Queue, func(w *tables.Work) error { return w.Exec(`SELECT 1`) })
 	out := s.Statistics(s.health)
@@ -308,8 +305,6 @@ func (s *engine) Stats(ctx context.Context) (store.Stats, error) {
 		}
 		return out, nil // which the database would not answer
 	}
-	ctx, cancel := context.WithTimeout(ctx, statsTimeout)
-	defer cancel()
 	err := s.readers.get(ctx, []any{&out.DatabaseBytes}, `SELECT pg_database_size(current_database())`)
 	if err == nil {
 		out.Undelivered, err = s.CountUndelivered(ctx)

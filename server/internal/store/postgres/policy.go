@@ -16,8 +16,13 @@ type policyWatch struct {
 
 	mu      sync.Mutex // guards the fields below
 	reload  func(context.Context) error
-	version int64 // newest one of another hub
-	loaded  int64 // version up to which the hub has read
+	version int64         // newest one of another hub
+	loaded  int64         // version up to which the hub has read
+	changed chan struct{} // closed and replaced after each reload
+}
+
+func newPolicyWatch(log *slog.Logger) *policyWatch {
+	return &policyWatch{log: log, wakeup: feed.NewWakeup(), changed: make(chan struct{})}
 }
 
 // changedTo records a change by another hub.
@@ -28,11 +33,12 @@ func (p *policyWatch) changedTo(version int64) {
 	p.wakeup.Wake()
 }
 
-// isStale reports whether the hub has not read a change yet.
-func (p *policyWatch) isStale() bool {
+// isStale reports whether the hub has not read a change yet, and returns a channel that is closed after
+// the next reload.
+func (p *policyWatch) isStale() (bool, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.reload != nil && p.loaded < p.version
+	return p.reload != nil && p.loaded < p.version, p.changed
 }
 
 // maxReload is how long a refused decision waits for the reload, so that the next attempt succeeds.
@@ -42,8 +48,16 @@ const maxReload = time.Second
 func (p *policyWatch) await(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxReload)
 	defer cancel()
-	for p.isStale() && feed.Sleep(ctx, time.Millisecond) {
-		continue
+	for {
+		stale, changed := p.isStale()
+		if !stale {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -79,5 +93,7 @@ func (p *policyWatch) reloadOnce(ctx context.Context) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loaded = max(p.loaded, version)
+	close(p.changed)
+	p.changed = make(chan struct{})
 	return p.loaded >= p.version
 }

@@ -115,7 +115,7 @@ func (e tableEngine) Place() store.Place {
 }
 
 func (e tableEngine) RequireCurrent(a store.Authority) error {
-	if a != store.NoAuthority && e.s.policy.isStale() {
+	if isStale, _ := e.s.policy.isStale(); isStale && a != store.NoAuthority {
 		return store.ErrPolicyChanged
 	}
 	return nil
