@@ -56,7 +56,7 @@ func (t *tx) runOne(o *tables.Op) error {
 	queued, events, sent := len(t.batch.QueuedQueries), len(t.events), t.sent
 	_, isKnown := t.keys[string(o.Key)]
 	t.changesPolicy = t.changesPolicy || o.Kind&tables.Policy != 0
-	err := o.Run(t.work)
+	err := t.work.Perform(o)
 	if err == nil || t.err != nil {
 		return err
 	}

@@ -110,3 +110,7 @@ func TestGroupCommit_StoresNothingOnFailure(t *testing.T) {
 	require.ErrorIs(t, commits[1].Err, broken)
 	require.Equal(t, 3, commits[1].Ops)
 }
+
+type commitFunc func(store.Commit)
+
+func (f commitFunc) Committed(c store.Commit) { f(c) }

@@ -311,7 +311,3 @@ func reportCPUTime(b *testing.B, read func() error) {
 	}
 	b.ReportMetric(float64((cpuTime()-used).Microseconds())/1e3/float64(n), "cpu-ms/op")
 }
-
-type commitFunc func(store.Commit)
-
-func (f commitFunc) Committed(c store.Commit) { f(c) }

@@ -43,7 +43,7 @@ func (t *tx) runOne(o *tables.Op) error {
 	before, mark := t.counters, t.work.Mark()
 	if o.Kind&tables.OneRow != 0 {
 		t.hasWrites = true
-		err := t.classifyError(o.Run(t.work))
+		err := t.classifyError(t.work.Perform(o))
 		if err != nil {
 			before.lastNameID = t.counters.lastNameID // names that it inserted stay
 			t.counters = before
@@ -59,7 +59,7 @@ func (t *tx) runOne(o *tables.Op) error {
 			return fatalError{err}
 		}
 	}
-	err := t.classifyError(o.Run(t.work))
+	err := t.classifyError(t.work.Perform(o))
 	if err == nil {
 		t.hasWrites = true
 		return t.execAll(keep)

@@ -71,7 +71,7 @@ func (t *Tables) startAppend(d *store.EventDraft) *pendingAppend {
 		a.op.Kind = PlainEvent | OneRow
 	}
 	a.op.Key, a.op.Bytes = hashKey(d.IdempotencyKey), len(d.Envelope)+len(d.Payload)+len(d.Transcript)
-	a.op.Run = resultOf(func(w *Work) {
+	a.op.Run = leavingErrors(func(w *Work) {
 		a.receipt = w.appendDraft(d, uid, a.op.Key, takes)
 		if endsGrants && !a.receipt.Replayed {
 			w.endRepeats(a.receipt.Event)

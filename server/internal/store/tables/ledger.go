@@ -46,6 +46,9 @@ func (w *Work) AppendLedger(record store.LedgerRecord) error {
 func (w *Work) record(records ...store.LedgerRecord) {
 	chain := &w.Chain
 	for _, record := range records {
+		if w.err != nil {
+			return // before the chain has an entry that is not stored
+		}
 		e := sign.LedgerEntry{At: schema.Millis(Millis(w.Now)), Action: record.Action, Actor: record.Actor, QuestionID: record.QuestionID}
 		var err error
 		if record.Data != nil {

@@ -32,7 +32,7 @@ func (w *Work) moveCursor(name string, from, to int64) {
 func (t *Tables) ProjectionLag() store.Lag { return t.State.Projected.Lag(time.Now()) }
 
 func (t *Tables) ApplyProjection(ctx context.Context, d *store.ProjectionBatch) error {
-	err := t.Commit(ctx, &Op{Run: resultOf(func(w *Work) { w.applyProjection(d) })}, d.JoinUntil)
+	err := t.Commit(ctx, &Op{Run: leavingErrors(func(w *Work) { w.applyProjection(d) })}, d.JoinUntil)
 	if err == nil {
 		t.State.Projected.Reach(d.To)
 	}
@@ -293,7 +293,7 @@ func (t *Tables) OpenCalls(ctx context.Context) ([]store.RatedCall, error) {
 var machineDecisions = newSumTable("machine_decisions", "quarter, decided, risk, outcome", "", "calls, appealed")
 
 func (t *Tables) ApplyRatings(ctx context.Context, b *store.RatingBatch) error {
-	return t.Commit(ctx, &Op{Run: resultOf(func(w *Work) {
+	return t.Commit(ctx, &Op{Run: leavingErrors(func(w *Work) {
 		w.moveCursor("ratings", b.From, b.To)
 		for i := range b.Calls {
 			w.upsertCall(&b.Calls[i])

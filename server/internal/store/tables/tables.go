@@ -100,6 +100,12 @@ func (t *Tables) Begin(tx Tx, now time.Time, c *Counters) *Work {
 	return &Work{Tx: tx, Counters: c, Now: now, t: t, versions: map[schema.EventID]int64{}}
 }
 
+// Perform runs an op. It fails with the error that the op returns or has left in the Work.
+func (w *Work) Perform(o *Op) error {
+	w.fail(o.Run(w))
+	return w.err
+}
+
 // fail ends the write with an error; nil: it goes on.
 func (w *Work) fail(err error) {
 	if w.err == nil {
@@ -140,6 +146,9 @@ func (w *Work) count(query string, args ...any) (n int64) {
 	if w.err == nil {
 		n, w.err = w.ExecCount(query, args...)
 	}
+	if w.err != nil {
+		return 0
+	}
 	return n
 }
 
@@ -148,7 +157,7 @@ func (w *Work) find(into []any, query string, args ...any) (found bool) {
 	if w.err == nil {
 		found, w.err = w.Get(into, query, args...)
 	}
-	return found
+	return found && w.err == nil
 }
 
 // publish adds a row of the log that is published after the commit.
@@ -261,10 +270,13 @@ func collect[T any](ctx context.Context, e Engine, fields func(*T) []any, query 
 	return all, err
 }
 
-// collectIn is collect in a transaction; nothing after an error.
+// collectIn is collect in a transaction; nil after an error.
 func collectIn[T any](w *Work, fields func(*T) []any, query string, args ...any) (all []T) {
 	if w.err == nil {
 		w.err = w.Query(appendTo(&all, fields), query, args...)
+	}
+	if w.err != nil {
+		return nil
 	}
 	return all
 }
@@ -336,18 +348,18 @@ func orNotFound(found bool, err error) error {
 
 // Write commits what run does as a whole.
 func (t *Tables) Write(ctx context.Context, kind Change, run func(*Work) error) error {
-	return t.change(ctx, kind, func(w *Work) { w.fail(run(w)) })
+	return t.Commit(ctx, &Op{Kind: kind, Run: run}, nil)
 }
 
 // change is Write for a function that leaves its errors in the Work.
 func (t *Tables) change(ctx context.Context, kind Change, run func(*Work)) error {
-	return t.Commit(ctx, &Op{Kind: kind, Run: resultOf(run)}, nil)
+	return t.Write(ctx, kind, leavingErrors(run))
 }
 
-func resultOf(run func(*Work)) func(*Work) error {
+func leavingErrors(run func(*Work)) func(*Work) error {
 	return func(w *Work) error {
 		run(w)
-		return w.err
+		return nil
 	}
 }
 

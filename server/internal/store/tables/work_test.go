@@ -32,6 +32,7 @@ func TestWork_RunsNothingAfterError(t *testing.T) {
 	t.Parallel()
 	tx := &brokenTx{err: errors.New("disk full")}
 	w := (&Tables{}).Begin(tx, time.Time{}, &Counters{})
+	nothing := &Op{Run: func(*Work) error { return nil }}
 	statements := []func(){
 		func() { w.do("") },
 		func() { w.doGuarded(guardRule, "") },
@@ -47,9 +48,9 @@ func TestWork_RunsNothingAfterError(t *testing.T) {
 		w.fail(schema.ErrNotFound)
 		w.require(false, schema.ErrFrozen)
 		require.Equal(t, 1, tx.calls)
-		require.Equal(t, tx.err, resultOf(func(*Work) {})(w))
+		require.Equal(t, tx.err, w.Perform(nothing))
 		w.Undo(Mark{})
-		require.NoError(t, resultOf(func(*Work) {})(w), "the next write is not affected")
+		require.NoError(t, w.Perform(nothing), "the next write is not affected")
 		tx.calls = 0
 	}
 }
