@@ -7,7 +7,9 @@ import { claimHub, invitePerson, openInNewBrowser } from './people.ts'
 async function fill(hub: HubProcess, agent: Agent) {
   await hub.event('UserPromptSubmit', { prompt: 'Deploy it' })
   await hub.event('PostToolUseFailure', { tool_name: 'Bash', error: 'exit 1' }, { error: 'exit 1' })
-  const permission = await agent.ask(hub, {
+  // Slow machines look at all screens for minutes.
+  const ask = (question: Record<string, unknown>) => agent.ask(hub, { timeout: 3600, ...question })
+  const permission = await ask({
     risk: 'high',
     question: 'Run a shell command',
     toolCall: {
@@ -26,16 +28,17 @@ async function fill(hub: HubProcess, agent: Agent) {
       { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'rm:*' }] },
     ],
   })
-  const edit = await agent.ask(hub, {
+  const edit = await ask({
     question: 'Edit a.go',
     toolCall: { name: 'Edit', arguments: { file_path: 'a.go', old_string: 'a\nb', new_string: 'a\nc' } },
   })
-  const text = await agent.ask(hub, {
+  const text = await ask({
+    timeout: 300, // soon urgent
     type: 'question',
     question: 'What name?\n\n- **bold**\n- `code`\n\n```sh\nls\n```',
   })
-  const choice = await agent.ask(hub, { type: 'choice', question: 'Which?', choices: ['One', 'Two'] })
-  const several = await agent.ask(hub, {
+  const choice = await ask({ type: 'choice', question: 'Which?', choices: ['One', 'Two'] })
+  const several = await ask({
     type: 'question',
     question: 'Several',
     questions: [
@@ -47,25 +50,25 @@ async function fill(hub: HubProcess, agent: Agent) {
       { id: 'b', question: 'Name?' },
     ],
   })
-  const plan = await agent.ask(hub, {
+  const plan = await ask({
     question: 'Ready to code?',
     toolCall: { name: 'ExitPlanMode', arguments: { plan: '# Limits\n\n1. Add a bucket\n\nما زال' } },
     suggestions: [{ type: 'setMode', mode: 'acceptEdits' }],
   })
-  const appeal = await agent.ask(hub, {
+  const appeal = await ask({
     question: 'Push it?',
     toolCall: { name: 'Bash', arguments: { command: 'git push' } },
     appeal: { by: 'auto mode', reason: 'Not asked for.' },
   })
-  const other = await agent.ask(hub, {
+  const other = await ask({
     type: 'choice',
     question: 'أيّ إطار نستخدم؟',
     choices: ['Jest', 'Vitest'],
     allowOther: true,
   })
-  const done = await agent.ask(hub, { question: 'Settled' })
+  const done = await ask({ question: 'Settled' })
   await hub.post(`/events/${done.id}/respond`, { permission: false, reason: 'Use the copy' })
-  const lost = await agent.ask(hub, { question: 'Lost', responseWebSocketUrl: 'ws://10.1.2.3:9/x' })
+  const lost = await ask({ question: 'Lost', responseWebSocketUrl: 'ws://10.1.2.3:9/x' })
   await hub.post(`/events/${lost.id}/respond`, { permission: true })
   return [permission, edit, text, choice, several, done, lost, plan, appeal, other].map((a) => a.id)
 }
