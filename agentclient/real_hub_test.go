@@ -32,7 +32,7 @@ func setupRealHub(t testing.TB) *realHub {
 	r.ctx = ctx
 	// A slow disk may delay the hub, and its restart, for longer than the client's usual timeouts.
 	r.client = agentclient.NewWithTimings(agentclient.Options{Hubs: []string{r.server.URL()}}, agentclient.Timings{
-		WithdrawTimeout: 30 * time.Second, Grace: 30 * time.Second, Linger: time.Minute,
+		PostTimeout: 30 * time.Second, WithdrawTimeout: 30 * time.Second, Grace: 30 * time.Second, Linger: time.Minute,
 	})
 	t.Cleanup(func() { _ = r.client.Close() })
 	return r
