@@ -21,8 +21,11 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+//go:embed schema.sql
+var ownSchema string
+
 const (
-	schemaFile = "0010_schema.sql"
+	// schemaStep is the number of tables.Schema.
 	schemaStep = 10
 	// oldestUpgrade is the oldest schema that upgradeTables reads.
 	oldestUpgrade = 7
@@ -42,13 +45,13 @@ func migrate(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.Lo
 	db := stdlib.OpenDB(*own)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	steps := tables.Migration{
-		Dialect: goose.DialectPostgres, Files: files, Schema: schemaFile, Step: schemaStep, Oldest: oldestUpgrade, Make: makeTables,
+		Dialect: goose.DialectPostgres, Files: files, Step: schemaStep, Oldest: oldestUpgrade, Make: makeTables,
 		AcceptsNewer: true, Options: []goose.ProviderOption{goose.WithSessionLocker(locker)}, UpgradeNotice: "database upgrade started",
 	}
 	return steps.Run(ctx, db, log)
 }
 
-// upgradeTables brings the tables of a schema from oldestUpgrade on to those of schemaFile. The search index is
+// upgradeTables brings the tables of a schema from oldestUpgrade on to those of tables.Schema. The search index is
 // built anew. Older hubs can't use the tables any more.
 const upgradeTables = `CREATE TABLE IF NOT EXISTS coverage (host text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL, report bytea NOT NULL, reported_at bigint NOT NULL, proof bytea NOT NULL, proven_at bigint NOT NULL,
@@ -68,11 +71,16 @@ func makeTables(ctx context.Context, t *sql.Tx, schema string) error {
 	if err := t.QueryRowContext(ctx, `SELECT to_regclass(quote_ident(current_schema()) || '.hub') IS NOT NULL`).Scan(&isOld); err != nil {
 		return err
 	}
+	statements := []string{schema, ownSchema}
 	if isOld {
-		schema = upgradeTables
+		statements = []string{upgradeTables}
 	}
-	_, err := t.ExecContext(ctx, schema)
-	return err
+	for _, s := range statements {
+		if _, err := t.ExecContext(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newestSchema is the newest schema version that this hub has.

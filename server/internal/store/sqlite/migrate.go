@@ -21,7 +21,7 @@ import (
 var migrations embed.FS
 
 const (
-	schemaFile = "0062_schema.sql"
+	// schemaStep is the number of tables.Schema.
 	schemaStep = 62
 	// oldestUpgrade is the oldest schema that upgradeTables reads.
 	oldestUpgrade = 59
@@ -31,13 +31,13 @@ const (
 func migration() *tables.Migration {
 	files, _ := fs.Sub(migrations, "migrations") // it is embedded
 	return &tables.Migration{
-		Dialect: goose.DialectSQLite3, Files: files, Schema: schemaFile, Step: schemaStep, Oldest: oldestUpgrade, Make: makeTables,
+		Dialect: goose.DialectSQLite3, Files: files, Step: schemaStep, Oldest: oldestUpgrade, Make: makeTables,
 		UpgradeNotice: "database upgrade started; it may take seconds to minutes and needs free space of the size of the database",
 	}
 }
 
 // makeTables makes the tables of an empty database, or upgrades those of an old one. Builds before the first
-// release also had the tables of schemaFile under the number before it: they stay.
+// release also had the tables of tables.Schema under the number before it: they stay.
 func makeTables(ctx context.Context, t *sql.Tx, schema string) error {
 	var hasTables, isOld bool
 	err := t.QueryRowContext(ctx, `SELECT count(*) > 0, total(name = 'stream_id') > 0 FROM pragma_table_info('hub')`).Scan(&hasTables, &isOld)

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"database/sql"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -21,7 +20,7 @@ import (
 	"github.com/hookback/hookback/server/internal/storetest/conformance"
 )
 
-// The last steps of the chain before schemaFile, which the database at commit ff4c8f2b lacks.
+// The last steps of the chain before tables.Schema, which the database at commit ff4c8f2b lacks.
 const (
 	oldStep60 = `CREATE TABLE coverage (stream_id INTEGER NOT NULL, host TEXT NOT NULL, account TEXT NOT NULL, agent TEXT NOT NULL,
 		report BLOB NOT NULL, reported_at INTEGER NOT NULL, proof BLOB NOT NULL, proven_at INTEGER NOT NULL,
@@ -183,7 +182,7 @@ func TestUpgrade_KeepsTablesWithoutStream(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "hub.db")
 	db, steps := openSQL(t, file), migration()
-	steps.Files = onlySchema(t)
+	steps.Files = fstest.MapFS{} // no later steps
 	_, err := steps.Run(t.Context(), db, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), `UPDATE goose_db_version SET version_id = 61 WHERE version_id = 62; INSERT INTO hub_settings VALUES ('kept', X'7B7D')`)
@@ -194,19 +193,10 @@ func TestUpgrade_KeepsTablesWithoutStream(t *testing.T) {
 	require.Equal(t, []string{"[kept]"}, contents(t, db, `SELECT name FROM hub_settings`, 1))
 }
 
-// onlySchema has the file that makes all tables, without later steps.
-func onlySchema(t *testing.T) fstest.MapFS {
-	t.Helper()
-	text, err := fs.ReadFile(migrations, "migrations/"+schemaFile)
-	require.NoError(t, err)
-	return fstest.MapFS{schemaFile: {Data: text}}
-}
-
 // A build from between two versions may have applied a later step without an earlier one.
 func TestMigrate_RefusesGap(t *testing.T) {
 	t.Parallel()
-	files := onlySchema(t)
-	files["0063_next.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE later (n INTEGER) STRICT;")}
+	files := fstest.MapFS{"0063_next.sql": {Data: []byte("-- +goose Up\nCREATE TABLE later (n INTEGER) STRICT;")}}
 	db, steps := openSQL(t, filepath.Join(t.TempDir(), "hub.db")), migration()
 	steps.Files = files
 	version, err := steps.Run(t.Context(), db, slog.New(slog.DiscardHandler))

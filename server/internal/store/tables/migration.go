@@ -13,10 +13,9 @@ import (
 // Migration makes the tables of an empty database, or upgrades those of an old one.
 type Migration struct {
 	Dialect goose.Dialect
-	Files   fs.FS  // the schema, and a numbered file for each later step
-	Schema  string // name of the schema's file
-	Step    int64  // its number
-	Oldest  int64  // the oldest schema that Make upgrades: before Schema there was a chain of steps
+	Files   fs.FS // a numbered file for each step after Schema
+	Step    int64 // the number of Schema
+	Oldest  int64 // the oldest schema that Make upgrades: before Schema there was a chain of steps
 	// Make makes the tables of an empty database with the statements of Schema, or upgrades those of an old one.
 	Make          func(ctx context.Context, t *sql.Tx, schema string) error
 	AcceptsNewer  bool // a newer schema stays unchanged, and is no error
@@ -26,13 +25,9 @@ type Migration struct {
 
 // Provider returns the steps for a database. Closing it would close db.
 func (m *Migration) Provider(db *sql.DB) (*goose.Provider, error) {
-	schema, err := fs.ReadFile(m.Files, m.Schema)
-	if err != nil {
-		return nil, err
-	}
-	first := goose.GoFunc{RunTx: func(ctx context.Context, t *sql.Tx) error { return m.Make(ctx, t, string(schema)) }}
+	first := goose.GoFunc{RunTx: func(ctx context.Context, t *sql.Tx) error { return m.Make(ctx, t, Schema(m.Dialect)) }}
 	return goose.NewProvider(m.Dialect, db, m.Files, append(m.Options, goose.WithDisableGlobalRegistry(true),
-		goose.WithExcludeNames([]string{m.Schema}), goose.WithGoMigrations(goose.NewGoMigration(m.Step, &first, nil)))...)
+		goose.WithGoMigrations(goose.NewGoMigration(m.Step, &first, nil)))...)
 }
 
 // Run upgrades the database to the current schema, each step in its own transaction, and returns its version. It
