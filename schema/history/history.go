@@ -99,11 +99,9 @@ type Session struct {
 	// for a person. The rest is the time that the agent ran.
 	HumanWaitMS int64 `json:"humanWaitMs,omitempty"`
 
-	Tokens  *Tokens `json:"tokens,omitempty"`  // if events or transcripts report them
-	CostUSD float64 `json:"costUsd,omitempty"` // as reported by the agent, never estimated
-	// ContextPercent is the used share of the context window, as reported by the status line.
-	ContextPercent float64        `json:"contextPercent,omitempty"`
-	Transcript     schema.EventID `json:"transcript,omitempty"` // the newest event with a transcript
+	Tokens     *Tokens        `json:"tokens,omitempty"`     // if events or transcripts report them
+	CostUSD    float64        `json:"costUsd,omitempty"`    // as reported by the agent, never estimated
+	Transcript schema.EventID `json:"transcript,omitempty"` // the newest event with a transcript
 	// Imported is set for a session that is known only from its transcript: the hash of the transcript
 	// that hookback import sent last.
 	Imported string `json:"imported,omitempty"`

@@ -21,7 +21,7 @@ func TestRun_HelpIsGolden(t *testing.T) {
 	b := &hubHarness{ctx: context.Background(), hub: &fakehub.Hub{}}
 	for _, words := range []string{
 		"", "ask", "hook", "install", "uninstall", "trust", "mcp", "policy", "policy init", "policy check", "policy test",
-		"up", "service", "pair", "freeze", "doctor", "send", "report", "verify", "receipt", "statusline", "wait",
+		"up", "service", "pair", "freeze", "doctor", "send", "report", "verify", "receipt", "wait",
 	} {
 		got := b.run(b.ctx, "", append(strings.Fields(words), "--help")...)
 		require.Equal(t, cliResult{0, got.out, ""}, got, words)

@@ -27,7 +27,6 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli/policycmd"
 	"github.com/hookback/hookback/agentclient/internal/cli/service"
 	"github.com/hookback/hookback/agentclient/internal/cli/setup"
-	"github.com/hookback/hookback/agentclient/internal/cli/statusline"
 	"github.com/hookback/hookback/agentclient/internal/cli/trust"
 	"github.com/hookback/hookback/agentclient/internal/cli/up"
 )
@@ -78,7 +77,6 @@ var commands = []command{
 	{"send", "store one event, from stdin or from flags", ask.RunSend, noOtherHub},
 	{"verify", "verify the audit log: no entry changed, no entry missing", trust.RunVerify, noOtherHub + " !forget"},
 	{"receipt", "get or verify the signed proof of who approved a request", trust.RunReceipt, "verify …; get" + noOtherHub},
-	{"statusline", "run as Claude Code's status line and report the cost to the hub", statusline.Run, ""},
 	{"version", "print the program's version", runVersion, "…"},
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/hookback/hookback/agentclient"
 )
 
-// An agent's project settings can set the environment of its hooks and of its status line. A hub that only
-// HOOKBACK_URL names and that no pin vouches for may be anyone's, so it gets neither the token nor a
-// question: nothing that it answers could count. It gets the events, and its freezes deny.
+// An agent's project settings can set the environment of its hooks. A hub that only HOOKBACK_URL names and
+// that no pin vouches for may be anyone's, so it gets neither the token nor a question: nothing that it
+// answers could count. It gets the events, and its freezes deny.
 
 // UnprovenHub returns why no answer of the hub counts, with the remedy; "" if one can.
 func (f *Flags) UnprovenHub() string {

@@ -63,8 +63,6 @@ export const headText = {
   otherModels: 'others',
   modelUsage: (model: string, usage: string) => `${model}: ${usage}`,
   tokensOut: (n: string) => `${n} out`,
-  contextHint: 'Share of the context window, as reported by the agent’s status line',
-  context: (percent: number) => `context ${percent} %`,
   runTimeHint: (start: string) => `Since ${start}, without the time spent waiting for a person`,
   worked: (duration: string) => `worked ${duration}`,
   calls: (n: number) => formatCount(n, 'call'),

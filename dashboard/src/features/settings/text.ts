@@ -106,7 +106,7 @@ export const safetyText = {
   flag: (flag: string) => `The hub was started with ${flag}, which overrules this setting.`,
   spending: 'Freeze a session that spends too much',
   spendingHint:
-    'Costs come from the agent’s telemetry, status line or results. After a freeze is lifted, only later spending counts.',
+    'Costs come from the agent’s telemetry, transcript or results. After a freeze is lifted, only later spending counts.',
   spendingValue: 'US dollars',
   window: 'within',
   save: 'Save limits',

@@ -81,8 +81,6 @@ export const agentText = {
   telemetry: 'Telemetry',
   beforeStart: 'Before it starts',
   inItsShell: 'in its shell',
-  statusLine: 'Status line',
-  statusLineHint: 'Or with its status line',
   troubleSummary: 'No events, or no requests?',
   doctor: 'Doctor',
   doctorHint: 'Checks that events arrive and that the policy is enforced, and reports problems',

@@ -8,13 +8,13 @@
 // # Which tokens and costs count
 //
 // Several sources may report the same request to a model: the agent's telemetry (a log record
-// per request, and metrics every minute), its status line, its transcript and the payloads of
-// its events. Each source is summed up separately, and only one of them counts:
+// per request, and metrics every minute), its transcript and the payloads of its events. Each
+// source is summed up separately, and only one of them counts:
 //
 //   - tokens: the agent's own sum for the session, otherwise the largest of log records,
 //     metrics and transcripts (the agent's hook reads the totals by model), otherwise the sum of the payloads;
-//   - cost: the largest of the agent's own sum (status line, result, transcript), log
-//     records and metrics.
+//   - cost: the largest of the agent's own sum (result, transcript, and the status line of earlier
+//     builds), log records and metrics.
 //
 // The sum of an imported transcript is added to log records, metrics and payloads, which then report
 // later requests.
@@ -76,7 +76,6 @@ type EventFacts struct {
 	HasTranscript    bool
 	ModelUsage       UsageByModel // of the session so far, from its transcript; nil: not reported
 	CostUSD          float64      // of the session so far; 0: unknown
-	ContextPercent   float64      // of the context window in use, percent; 0: unknown
 
 	RequestUsage Usage          // of a ModelRequest, except the tokens, which are in Tokens
 	Series       []MetricSeries // of UsageMetrics
@@ -115,7 +114,7 @@ const (
 	SessionImport
 	ModelRequest // telemetry: one request to a model
 	UsageMetrics // telemetry: metrics
-	StatusReport // telemetry: a status line, or a request that failed
+	StatusReport // telemetry: a request that failed, or a status line of an earlier build
 )
 
 // taskNotification is the prefix of a prompt that no person typed: it notifies Claude Code that

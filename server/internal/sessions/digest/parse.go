@@ -181,8 +181,6 @@ func (f *EventFacts) fromUsage(name string, value []byte) {
 		if cost := boundedNumber(findMember(value, "total_cost_usd"), maxCost); cost > 0 {
 			f.CostUSD = cost
 		}
-	case "context_window":
-		f.ContextPercent = boundedNumber(findMember(value, "used_percentage"), 100)
 	case "cost_usd":
 		f.RequestUsage.CostUSD = boundedNumber(value, maxCost)
 	case "series":

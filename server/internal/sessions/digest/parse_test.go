@@ -237,7 +237,7 @@ func TestParse_SumsTranscript(t *testing.T) {
 func TestParse_IgnoresInvalidValues(t *testing.T) {
 	t.Parallel()
 	members := []string{
-		"prompt", "cwd", "model", "git_branch", "tool_name", "tool_use_id", "agent_id", "agent_type", "parent_agent_id", "teammate_name", "series", "context_window", "parent_session_id", "error",
+		"prompt", "cwd", "model", "git_branch", "tool_name", "tool_use_id", "agent_id", "agent_type", "parent_agent_id", "teammate_name", "series", "parent_session_id", "error",
 		"message", "usage", "cost", "total_cost_usd", "total_token_usage", "duration_ms", "tool_response", "is_interrupt", "message_id",
 	}
 	for _, value := range []string{

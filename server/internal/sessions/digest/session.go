@@ -223,9 +223,6 @@ func (s *Session) updateSummary(f *EventFacts) {
 	if !f.Kind.isTelemetry() || !m.Ended { // work done before the end may be reported after it
 		m.LastAt, m.Ended = schema.Millis(f.At), f.Kind == SessionEnd
 	}
-	if f.ContextPercent > 0 {
-		m.ContextPercent = f.ContextPercent
-	}
 	for _, first := range []struct {
 		into *string
 		text string

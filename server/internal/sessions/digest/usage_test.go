@@ -65,7 +65,7 @@ func TestUsage_CountsOneSource(t *testing.T) {
 		}, 101, 1},
 		"everything": {[]*Event{
 			newEvent("PostToolUse", `{"usage":{"input_tokens":9}}`), requestEvent("opus", "", 100, 0.5), usageEvent(60, 0.3, ""),
-			newEvent("Stop", `{}`).withTranscript(chat(90)), newEvent("StatusLine", `{"cost":{"total_cost_usd":0.75},"context_window":{"used_percentage":43}}`),
+			newEvent("Stop", `{}`).withTranscript(chat(90)), newEvent("StatusLine", `{"cost":{"total_cost_usd":0.75}}`),
 		}, 100, 0.75},
 		"a transcript by model, late and repeated": {[]*Event{
 			statedEvent("Stop", "opus 100 0"), statedEvent("SessionEnd", "haiku 20 0.25", "opus 100 0.5"), statedEvent("SessionEnd", "haiku 20 0.25", "opus 100 0.5"),
