@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -75,7 +74,6 @@ type App struct {
 	metrics    *httpapi.Metrics
 	server     *httpapi.Server
 	presence   *stream.Presence
-	witness    *http.Client // connects as channels do
 	reloaders  reloaders
 
 	retentionClock retentionClock
@@ -150,7 +148,6 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("-notify-allow and -notify-proxy: %w", err)
 	}
-	a.witness = guard.HTTPClient()
 	defaults, err := requestdefaults.Open(ctx, a.store, a.auth)
 	if err != nil {
 		return err
@@ -397,9 +394,6 @@ func (a *App) Close() error {
 	}
 	if a.server != nil {
 		_ = a.shutdown()
-	}
-	if a.witness != nil {
-		a.witness.CloseIdleConnections()
 	}
 	if a.store == nil {
 		return nil

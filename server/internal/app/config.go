@@ -75,9 +75,6 @@ type Config struct {
 	// Passkeys is the lowest risk, high or critical, at which approving requires a
 	// passkey; empty: none.
 	Passkeys schema.PasskeyThreshold
-	// Witness is the URL of a webhook that receives the signed head of the audit log every
-	// hour; empty: none.
-	Witness string
 
 	// OTLP is the collector that receives the turns of agents as traces; zero value: none.
 	OTLP OTLP
@@ -222,7 +219,7 @@ func (cfg Config) check() error {
 	} else if strings.Trim(u.Path, "/") != "" {
 		return fmt.Errorf("-public-url %s: must have no path, because the hub needs a host name of its own, such as https://hub.example.com", cfg.PublicURL)
 	}
-	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), checkWitness(cfg.Witness), cfg.OTLP.check()); err != nil {
+	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), cfg.OTLP.check()); err != nil {
 		return err
 	}
 	for _, name := range cfg.AllowHosts {

@@ -169,7 +169,7 @@ func Check(ctx context.Context, cfg Config) (report string, err error) {
 	}
 	ledger, err := sqlite.CheckLedger(ctx, cfg.DB)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w; keep a copy of the file, and compare it with a backup, a witness or hookback verify on another machine", cfg.DB, err)
+		return "", fmt.Errorf("%s: %w; keep a copy of the file, and compare it with a backup, a noted head or hookback verify on another machine", cfg.DB, err)
 	}
 	report = fmt.Sprintf("No corruption found in %s.\n", cfg.DB)
 	if ledger.KeyID == "" {

@@ -23,7 +23,7 @@ type flagSpec struct {
 }
 
 // flagSpecs lists all flags except -sign-in, -health and -version, in the order of -help.
-var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags, witnessFlags, otlpFlags)
+var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags, otlpFlags)
 
 var hubFlags = []flagSpec{
 	{"addr", "HOST:PORT", defaultAddr, "listen address; on loopback the hub listens on IPv4 and IPv6",

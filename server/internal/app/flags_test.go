@@ -85,7 +85,6 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"otlp-endpoint":       {"http://127.0.0.1:4318", "http://b", "http://127.0.0.1:4318", func(c Config) any { return c.OTLP.Endpoint }},
 		"otlp-headers-file":   {"/run/headers", "b", "/run/headers", func(c Config) any { return c.OTLP.HeadersFile }},
 		"otlp-content":        {"true", "false", true, func(c Config) any { return c.OTLP.Content }},
-		"witness":             {"https://witness.example.com", "b", "https://witness.example.com", func(c Config) any { return c.Witness }},
 	} {
 		variable := "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 		const oidc = "-oidc-issuer=https://login.example.com"
@@ -104,7 +103,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 39, "add a row for the new flag")
+	require.Len(t, flagSpecs, 38, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {
