@@ -111,10 +111,6 @@ e2e-reference: $(installed) agentclient/recipes/node_modules/.package-lock.json 
 	  [ -z "$${HOOKBACK_SEEDS:-}" ] || go test -count=1 -timeout 5m -v -run '^TestListing_' ./agentclient/recipes; \
 	  CHROMIUM=$$(scripts/chromium.sh); export CHROMIUM HOOKBACK_HUB='$(CURDIR)/bin/hookback-server'; $(npm) run e2e-reference
 
-.PHONY: e2e-collector
-e2e-collector: ## test traces with a real OpenTelemetry Collector, killed and restarted; downloads about 300 modules
-	cd scripts/collector && go test -count=1 -timeout 10m .
-
 .PHONY: recipes
 recipes: agentclient/recipes/node_modules/.package-lock.json ## run the recipes for agent frameworks with a real hub and a mock model, and for proxies; needs python3; nginx and caddy are optional (NGINX=FILE, CADDY=FILE)
 	HOOKBACK_RECIPES=1 go test -count=1 -timeout 5m ./agentclient/recipes

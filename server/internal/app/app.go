@@ -40,7 +40,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/studio"
 	"github.com/hookback/hookback/server/internal/testagent"
-	"github.com/hookback/hookback/server/internal/traces"
 )
 
 // Size of the feed's ring buffer. It holds the frames that a dashboard needs to resume after a short
@@ -66,7 +65,6 @@ type App struct {
 	safety     *safety.Follower
 	alerts     *alerts.Follower
 	coverage   *coverage.Service
-	traces     *traces.Follower // nil: none are sent
 	reach      *reach.Address
 	tests      *testagent.Agent
 	notifier   *notify.Notifier
@@ -191,7 +189,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		Hub: a.hub, Query: a.query, Sessions: a.sessions,
 		Now:     now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
 		Ratings: a.ratings, Studio: studio.New(studio.Config{Calls: a.ratings, Clock: a.cfg.Clock}), Safety: limits,
-		Defaults: defaults, Alerts: a.alerts, Coverage: a.coverage, Traces: a.traces, Reach: a.reach, TestAgent: a.tests,
+		Defaults: defaults, Alerts: a.alerts, Coverage: a.coverage, Reach: a.reach, TestAgent: a.tests,
 		Tickets: &testagent.Tickets{Flows: flows.Flows{Store: a.store, Clock: a.cfg.Clock}}, Metrics: a.metrics,
 		Store: a.store, Assets: assets, OpenAPI: schema.OpenAPI, Version: a.cfg.Version, Schema: a.store.Schema(),
 		Shares:   shares.New(shares.Config{Store: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
@@ -217,10 +215,7 @@ func (a *App) openFollowers(ctx context.Context, defaults *requestdefaults.Setti
 	a.store.ObservePolicy(a.reloaders.reload)
 	a.store.ObserveCurrent(func(isCurrent bool) { a.auth.SetStale(!isCurrent) })
 	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
-	a.traces, err = a.cfg.OTLP.newFollower(traces.Config{
-		Store: a.store, Feed: a.feed, Version: a.cfg.Version, Clock: a.cfg.Clock, Log: a.log,
-	}, portOf(a.listeners[0]))
-	return err
+	return nil
 }
 
 // dashboardURL returns the one address at which people open the dashboard. There is only
@@ -316,14 +311,10 @@ func (a *App) Run(ctx context.Context) error {
 // leaderWorkers do the work that one hub does for all of a database. Each of them reads its position in the log when
 // its run begins, and commits together with it, so two leaders for a moment do nothing twice.
 func (a *App) leaderWorkers() map[string]func(context.Context) error {
-	workers := map[string]func(context.Context) error{
+	return map[string]func(context.Context) error{
 		"projections": a.sessions.Run, "ratings": a.ratings.Run, "alerts": a.alerts.Run, "automatic freeze": a.safety.Run,
 		"notifications": func(ctx context.Context) error { return a.notifier.Run(ctx, a.hub) }, "search index": a.store.RunIndexer, "retention": a.runRetention, "audit log heads": a.runLedgerHeads,
 	}
-	if a.traces != nil {
-		workers["traces"] = a.traces.Run
-	}
-	return workers
 }
 
 // runTestRequest sends a test request and prints each of its steps as one JSON line, for the program

@@ -76,9 +76,6 @@ type Config struct {
 	// passkey; empty: none.
 	Passkeys schema.PasskeyThreshold
 
-	// OTLP is the collector that receives the turns of agents as traces; zero value: none.
-	OTLP OTLP
-
 	// Retention is how long events are kept; default 30 days. Negative: forever.
 	Retention time.Duration
 	// RetentionSize is the maximum size of the database in bytes; the oldest events are
@@ -219,7 +216,7 @@ func (cfg Config) check() error {
 	} else if strings.Trim(u.Path, "/") != "" {
 		return fmt.Errorf("-public-url %s: must have no path, because the hub needs a host name of its own, such as https://hub.example.com", cfg.PublicURL)
 	}
-	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys), cfg.OTLP.check()); err != nil {
+	if err := errors.Join(cfg.OIDC.check(), checkPasskeys(cfg.Passkeys)); err != nil {
 		return err
 	}
 	for _, name := range cfg.AllowHosts {

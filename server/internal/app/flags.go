@@ -23,7 +23,7 @@ type flagSpec struct {
 }
 
 // flagSpecs lists all flags except -sign-in, -health and -version, in the order of -help.
-var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags, otlpFlags)
+var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags)
 
 var hubFlags = []flagSpec{
 	{"addr", "HOST:PORT", defaultAddr, "listen address; on loopback the hub listens on IPv4 and IPv6",
@@ -100,15 +100,6 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) error { return c.LogLevel.UnmarshalText([]byte(s)) }},
 	{"log-format", "FORMAT", "text", "format of the log: text or json",
 		func(c *Config, s string) error { c.LogFormat = s; return nil }},
-}
-
-var otlpFlags = []flagSpec{
-	{"otlp-endpoint", "URL", "none", "OpenTelemetry collector that receives each turn of an agent as a trace, such as http://127.0.0.1:4318",
-		func(c *Config, s string) error { c.OTLP.Endpoint = s; return nil }},
-	{"otlp-headers-file", "FILE", "none", "file with headers for the collector, one Name: value per line",
-		func(c *Config, s string) error { c.OTLP.HeadersFile = s; return nil }},
-	{"otlp-content", "", "false", "send prompts, arguments of tool calls and error messages to the collector too",
-		func(c *Config, s string) (err error) { c.OTLP.Content, err = strconv.ParseBool(s); return err }},
 }
 
 func (f flagSpec) env() string {

@@ -82,16 +82,12 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		"log-level":           {"debug", "warn", slog.LevelDebug, func(c Config) any { return c.LogLevel }},
 		"ready-json":          {"true", "false", true, func(c Config) any { return c.ReadyJSON }},
 		"log-format":          {"json", "text", "json", func(c Config) any { return c.LogFormat }},
-		"otlp-endpoint":       {"http://127.0.0.1:4318", "http://b", "http://127.0.0.1:4318", func(c Config) any { return c.OTLP.Endpoint }},
-		"otlp-headers-file":   {"/run/headers", "b", "/run/headers", func(c Config) any { return c.OTLP.HeadersFile }},
-		"otlp-content":        {"true", "false", true, func(c Config) any { return c.OTLP.Content }},
 	} {
 		variable := "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 		const oidc = "-oidc-issuer=https://login.example.com"
 		var with []string // other flags that it requires
 		if other := map[string]string{"tls-cert": "-tls-key=k", "tls-key": "-tls-cert=c", "trust-proxy": "-proxy-header=X-User", "proxy-header": "-trust-proxy=::1",
 			"bus": "-db=postgres://localhost/hub", "oidc-client": oidc, "oidc-secret-file": oidc, "oidc-groups": oidc, "oidc-roles": oidc,
-			"otlp-headers-file": "-otlp-endpoint=http://c", "otlp-content": "-otlp-endpoint=http://c",
 		}[name]; other != "" {
 			with = []string{other}
 		}
@@ -103,7 +99,7 @@ func TestParseFlags_EveryFlag(t *testing.T) {
 		require.Equal(t, c.want, c.get(cfg), name)
 		require.Equal(t, []string{"more"}, rest)
 	}
-	require.Len(t, flagSpecs, 38, "add a row for the new flag")
+	require.Len(t, flagSpecs, 35, "add a row for the new flag")
 }
 
 func TestParseFlags_HelpListsAllFlags(t *testing.T) {
@@ -125,8 +121,6 @@ func TestParseFlags_ErrorsNameFlag(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ arg, want string }{
 		{"-addr=4000", "must be host:port"},
-		{"-otlp-endpoint=collector:4318", "address of a collector"},
-		{"-otlp-content", "require -otlp-endpoint"},
 		{"-addr=127.0.0.1:99999", "must be host:port"},
 		{"-addr=127.0.0.1:http-ish", "must be host:port"},
 		{"-addr=0.0.0.0:4000", "-tls-cert FILE"},

@@ -157,9 +157,6 @@ func (m *Metrics) registerGauges(s *Server) {
 			}, func() float64 { return float64(count.Load()) }))
 		}
 	}
-	if s.Traces != nil {
-		m.registry.MustRegister(&traceMetrics{s.Traces})
-	}
 	for class, name := range middleware.PlaceClassNames {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "hookback", Name: "http_places_used", Help: "Requests and streams in progress, by class.", ConstLabels: prometheus.Labels{"class": name},

@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hookback/hookback/server/internal/store"
-	"github.com/hookback/hookback/server/internal/traces"
 )
 
 // statMetric is a metric of the statistics S, which are read at each scrape.
@@ -48,7 +47,6 @@ func number(is bool) float64 {
 const (
 	refusedHelp = "Writes refused since startup because the disk is full, or by a fault of the database."
 	ringsHelp   = "Wake-ups sent to and received from other hubs since startup."
-	spansHelp   = "Spans sent to the collector since startup; rejected: it did not take them."
 )
 
 var (
@@ -88,12 +86,6 @@ var (
 		labeled("bus_rings_total", ringsHelp, "direction=received", func(s *store.HubStats) float64 { return float64(s.Bus.Received) }),
 		counter("bus_dropped_total", "Wake-ups that were not sent, or not read in time, since startup. Hubs find the entries by asking the database.", func(s *store.HubStats) float64 { return float64(s.Bus.Dropped) }),
 	}
-	followerMetrics = []statMetric[traces.Stats]{
-		labeled("trace_spans_total", spansHelp, "result=sent", func(s *traces.Stats) float64 { return float64(s.Sent) }),
-		labeled("trace_spans_total", spansHelp, "result=rejected", func(s *traces.Stats) float64 { return float64(s.Rejected) }),
-		counter("trace_requests_failed_total", "Requests to the collector that failed since startup. They are repeated.", func(s *traces.Stats) float64 { return float64(s.Failed) }),
-		gauge("traces_paused", "1 while no traces are sent, because several requests in a row failed.", func(s *traces.Stats) float64 { return number(s.IsPaused()) }),
-	}
 )
 
 // storeMetrics exports store.Stats, and the state of the other hubs of the database.
@@ -116,16 +108,4 @@ func (f *storeMetrics) Collect(ch chan<- prometheus.Metric) {
 	if stats.Hubs != nil {
 		collect(ch, hubMetrics, stats.Hubs)
 	}
-}
-
-// traceMetrics exports traces.Stats.
-type traceMetrics struct{ *traces.Follower }
-
-// Describe implements prometheus.Collector.
-func (*traceMetrics) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector.
-func (t *traceMetrics) Collect(ch chan<- prometheus.Metric) {
-	stats := t.Stats()
-	collect(ch, followerMetrics, &stats)
 }

@@ -72,7 +72,7 @@ func (s *Server) ready(r *request) error {
 		h.Status, h.Detail = "degraded", fmt.Sprintf("the disk is nearly full: questions and answers are stored as long as the last %d MiB suffice, other events are not", stats.LeftBytes>>20)
 	}
 	if h.Status == "ok" {
-		h.Detail = strings.Trim(lagWarning(&stats)+"; "+s.Traces.Warning(), "; ")
+		h.Detail = lagWarning(&stats)
 	}
 	err = r.reply(s.visibleHealth(r, h), nil)
 	if h.Status != "ok" {

@@ -32,7 +32,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/studio"
 	"github.com/hookback/hookback/server/internal/testagent"
-	"github.com/hookback/hookback/server/internal/traces"
 )
 
 // MCP returns the handler of one Model Context Protocol request. Waiting ends when waitCtx
@@ -60,7 +59,6 @@ type Config struct {
 	Alerts    *alerts.Follower
 	Coverage  *coverage.Service
 	Shares    *shares.Service
-	Traces    *traces.Follower // nil: none are sent
 	Reach     *reach.Address
 	TestAgent *testagent.Agent // nil: test requests fail
 	Tickets   *testagent.Tickets

@@ -66,7 +66,6 @@ type Store interface {
 	Alerts
 	Documents
 	Coverage
-	Traces
 	Shares
 	Members
 	Flows

@@ -74,7 +74,6 @@ const (
 	ProjectionReader LogReader = iota
 	RatingReader
 	IndexReader // of the store itself
-	TraceReader // whose rows are not kept in memory
 )
 
 // Lag is how far a background reader of the log is behind.

@@ -126,7 +126,6 @@ func fillPolicy(t testing.TB, b *conformance.Harness) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, b.CloseAlert(ctx, 1, now))
-	require.NoError(t, b.SetTraceCursor(ctx, store.TraceCursor{Sent: 5, Resume: 3}))
 }
 
 func fillNotifications(t testing.TB, b *conformance.Harness) {

@@ -113,8 +113,7 @@ func reads(ctx context.Context, s store.Store) map[string]func() (any, error) {
 			}
 			return p, nil
 		},
-		"PushKeys":    func() (any, error) { private, public, err := s.PushKeys(ctx); return []string{private, public}, err },
-		"TraceCursor": func() (any, error) { cursor, isSet, err := s.TraceCursor(ctx); return []any{cursor, isSet}, err },
+		"PushKeys": func() (any, error) { private, public, err := s.PushKeys(ctx); return []string{private, public}, err },
 		"Inbox": func() (any, error) {
 			events, more, err := s.Inbox(ctx, store.InboxFilter{Limit: 50})
 			return []any{events, more}, err

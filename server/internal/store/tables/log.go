@@ -111,10 +111,7 @@ func (t *Tables) LogEntries(
 	if err := ctx.Err(); err != nil {
 		return nil, seq, err
 	}
-	isKept := false
-	if reader != store.TraceReader {
-		entries, upTo, isKept = t.State.Tail.Entries(reader, seq, limit)
-	}
+	entries, upTo, isKept := t.State.Tail.Entries(reader, seq, limit)
 	if !isKept {
 		entries, upTo, err = t.readEntries(ctx, seq, limit)
 	}
@@ -338,7 +335,7 @@ type logTail struct {
 	first int64     // seq of rows[0]
 	rows  []tailRow // consecutive seqs
 	bytes int
-	read  [store.TraceReader]int64 // newest row that each reader has finished
+	read  [store.IndexReader + 1]int64 // newest row that each reader has finished
 }
 
 // tailRow is a row of the tail.

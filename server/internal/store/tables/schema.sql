@@ -538,6 +538,7 @@ CREATE TABLE cursors (
 
 INSERT INTO cursors (name, cursor) VALUES ('projections', 0), ('ratings', 0);
 
+-- How far earlier builds sent turns to an OpenTelemetry collector. It is not used.
 CREATE TABLE trace_cursor (
     one    ONE_ROW,
     sent   INTEGER NOT NULL, -- turns that ended up to here were sent

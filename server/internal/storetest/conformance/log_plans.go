@@ -59,8 +59,8 @@ func addLogReads(add addCall, since int64) {
 	add("After, a resolution", func(ctx context.Context, t *tables.Tables) error {
 		return errorOf(t.ReadLog(ctx, t.Head()-1, t.Head(), 1))
 	})
-	add("TraceEntries", func(ctx context.Context, t *tables.Tables) error {
-		_, _, err := t.LogEntries(ctx, store.TraceReader, since, 512)
+	add("LogEntries", func(ctx context.Context, t *tables.Tables) error {
+		_, _, err := t.LogEntries(ctx, store.RatingReader, since-1, 512) // not in memory
 		return err
 	})
 	add("FilterOptions", func(ctx context.Context, t *tables.Tables) error { return errorOf(t.FilterOptions(ctx)) })
