@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hookback/hookback/agentclient/internal/loadcase"
+	"github.com/hookback/hookback/agentclient/e2e/loadcase"
 	"github.com/hookback/hookback/schema"
 )
 

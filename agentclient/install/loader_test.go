@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hookback/hookback/agentclient/e2e/loadcase"
 	"github.com/hookback/hookback/agentclient/install"
-	"github.com/hookback/hookback/agentclient/internal/loadcase"
 )
 
 // The rules tell the files that agents load from those that they drop. Installing into one that would be dropped changes
