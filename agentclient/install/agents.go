@@ -11,9 +11,6 @@ type agentConfig struct {
 	// files are the settings by scope, without the scopes that the agent lacks.
 	files      map[Scope]pathSpec
 	eventsPath []string // path of the events within the file
-	// ignoredPath is where an older version wrote the events although the agent ignores them
-	// there. Entries are only removed from it.
-	ignoredPath []string
 	// formatVersion is the required version member at the root, 0 for none.
 	formatVersion int
 	format        handlerFormat
@@ -241,8 +238,8 @@ var agentConfigs = []agentConfig{
 		name: "droid", title: "Factory Droid",
 		dirs: []pathSpec{{home: ".factory"}}, programs: []string{"droid"},
 		files:      map[Scope]pathSpec{User: {home: ".factory", path: "hooks.json"}, Project: {path: ".factory/hooks.json"}},
-		eventsPath: nil, ignoredPath: []string{"hooks"}, // Droid reads "hooks" in settings.json only
-		format: handlerFormat{nested: true, matchAll: "*", hasType: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1},
+		eventsPath: nil, // Droid reads "hooks" in settings.json only
+		format:     handlerFormat{nested: true, matchAll: "*", hasType: true, shellMember: "command", timeoutMember: "timeout", timeoutUnit: 1},
 		events: []event{
 			{name: "SessionStart"}, {name: "SessionEnd"}, {name: "UserPromptSubmit"},
 			{name: "PreToolUse", mode: ask}, {name: "PostToolUse"}, {name: "Notification"},

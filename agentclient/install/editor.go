@@ -50,8 +50,6 @@ func (e *editor) applyEntries(t installTarget) error {
 		keptIndex, isKept := kept[h.event]
 		isKept = isKept && keptIndex == i
 		switch {
-		case h.isIgnored:
-			e.content, err = jsonc.CutMember(e.content, h.listPath, h.index, &e.record.Insertion)
 		case isWanted && isKept && h.normalized == normalizeValue(want):
 		case e.record.isModified(h) && !t.Force:
 			modified = append(modified, h.event)
@@ -120,7 +118,7 @@ func (e *editor) entriesToKeep(existing []handler, wanted map[string]jsonc.Field
 	keep := map[string]int{}
 	for i, h := range existing {
 		want, isWanted := wanted[h.event]
-		if !isWanted || h.isIgnored {
+		if !isWanted {
 			continue
 		}
 		if _, has := keep[h.event]; !has {

@@ -106,23 +106,12 @@ type handler struct {
 	timeout       string // JSON of the format's timeoutMember, or ""
 	matcher       string // of the calls that the agent runs it for; its JSON if it is no text
 	normalized    string // the normalized entry without foreign handlers in its group
-	isIgnored     bool   // it is at a place where an older version wrote it and the agent ignores it
 	onlyInGroup   bool   // its group has no other handler
 }
 
 // findHandlers returns Hookback's handlers for this agent in a file.
 func (a *agentConfig) findHandlers(d *jsonc.Document, known []string) (found []handler) {
-	if a.ignoredPath != nil {
-		found = a.findHandlersAt(d, a.ignoredPath, known)
-		for i := range found {
-			found[i].isIgnored = true
-		}
-	}
-	return append(found, a.findHandlersAt(d, a.eventsPath, known)...)
-}
-
-func (a *agentConfig) findHandlersAt(d *jsonc.Document, eventsPath, known []string) (found []handler) {
-	events := d.Lookup(eventsPath...)
+	events := d.Lookup(a.eventsPath...)
 	if events == nil || events.Value.Kind() != '{' {
 		return nil
 	}
@@ -130,7 +119,7 @@ func (a *agentConfig) findHandlersAt(d *jsonc.Document, eventsPath, known []stri
 		if e.Value.Value.Kind() != '[' {
 			continue
 		}
-		path := append(slices.Clone(eventsPath), e.Name)
+		path := append(slices.Clone(a.eventsPath), e.Name)
 		for i, entry := range jsonc.Members(e.Value) {
 			list := jsonc.Lookup(entry.Value, "hooks")
 			if !a.format.nested || list == nil || list.Value.Kind() != '[' {

@@ -116,7 +116,7 @@ func (a *agentConfig) parseEntries(content string, r *record) (all []HookEntry, 
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range a.findHandlersAt(d, a.eventsPath, r.binaries()) {
+	for _, h := range a.findHandlers(d, r.binaries()) {
 		argv := append([]string{h.command.binary}, h.command.args...)
 		if h.shellLine != "" {
 			argv = []string{"/bin/sh", "-c", h.shellLine}

@@ -43,7 +43,7 @@ func (a *agentConfig) managed() *agentConfig {
 		return a
 	}
 	settings := *a
-	settings.eventsPath, settings.ignoredPath = []string{"hooks"}, nil // of settings.json
+	settings.eventsPath = []string{"hooks"} // of settings.json
 	return &settings
 }
 

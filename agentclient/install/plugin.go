@@ -75,7 +75,7 @@ func (a *agentConfig) fileGates(file string, events []string) bool {
 	if err != nil {
 		return false
 	}
-	found := a.findHandlersAt(d, a.eventsPath, nil)
+	found := a.findHandlers(d, nil)
 	return !slices.ContainsFunc(events, func(event string) bool {
 		return !slices.ContainsFunc(found, func(h handler) bool { return h.event == event && a.gates(h) })
 	})

@@ -155,8 +155,7 @@ func requireSettings(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // Every hub holds a shared advisory lock for its schema. A hub that gets the exclusive one knows that
-// no other hub is connected. Hubs of earlier versions, which tolerate no other, hold the exclusive one
-// as long as they run.
+// no other hub is connected.
 const (
 	lockKey         = `(hashtextextended('hookback ' || current_schema(), 0))`
 	tryLockAlone    = `SELECT pg_try_advisory_lock` + lockKey
@@ -179,7 +178,7 @@ func (w *writer) open(ctx context.Context, isStart bool) error {
 	if err != nil {
 		_ = conn.Close(ctx)
 		if stateOf(err) == "55P03" {
-			return fmt.Errorf("%w for itself: it is an earlier version, or starts at this moment; stop it, try again, or choose another database or search_path", store.ErrLocked)
+			return fmt.Errorf("%w for itself: it starts at this moment; try again, or choose another database or search_path", store.ErrLocked)
 		}
 		return err
 	}
