@@ -16,6 +16,9 @@ func toolOf(name string) (t tool) {
 	return t
 }
 
+// CommonName returns the common name of a native tool, or "".
+func CommonName(tool string) string { return toolOf(tool).common }
+
 // ShellOf returns the shell of a tool whose arguments are command lines; empty: the one of the system. ok is
 // false for other tools.
 func ShellOf(tool string) (sh Shell, ok bool) {

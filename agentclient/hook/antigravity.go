@@ -12,10 +12,8 @@ import (
 // command line or is inferred from the members.
 type antigravity struct{}
 
-var antigravityTools = map[string]string{
-	"run_command": toolBash, "view_file": toolRead, "write_to_file": toolWrite, "replace_file_content": toolEdit, "multi_replace_file_content": toolEdit,
-	"search_web": toolWebSearch, "read_url_content": toolWebFetch, "invoke_subagent": toolTask,
-}
+const antigravityTools ownTools = "run_command view_file write_to_file replace_file_content multi_replace_file_content " +
+	"search_web read_url_content invoke_subagent"
 
 // Parse implements Agent.
 func (antigravity) Parse(in Input) (Call, error) {

@@ -30,10 +30,8 @@ type claude struct{}
 // point, as CLAUDE_CODE_ENTRYPOINT in the environment of its other hooks.
 const ClaudeEntrypointHeader = "X-Claude-Entrypoint"
 
-// claudeTools maps tools whose common name differs from their own.
-var claudeTools = map[string]string{
-	"MultiEdit": toolEdit, "NotebookEdit": toolEdit, "NotebookRead": toolRead, "Agent": toolTask, "PowerShell": toolBash, "Monitor": toolBash,
-}
+// claudeTools have a common name that differs from their own.
+const claudeTools ownTools = "MultiEdit NotebookEdit NotebookRead Agent PowerShell Monitor"
 
 // claudeCall is the adapter state of a Call that Render needs.
 type claudeCall struct {

@@ -26,14 +26,8 @@ var clineEvents = map[string]string{
 	"TaskStart": "SessionStart", "TaskResume": "SessionStart", "TaskCancel": "SessionEnd", "TaskComplete": "Stop",
 }
 
-var clineTools = map[string]string{
-	// CLI 3
-	"run_commands": toolBash, "read_files": toolRead, "editor": toolEdit, "apply_patch": toolEdit,
-	"fetch_web_content": toolWebFetch, "spawn_agent": toolTask,
-	// the extension
-	"execute_command": toolBash, "read_file": toolRead, "write_to_file": toolWrite, "new_file": toolWrite, "replace_in_file": toolEdit,
-	"web_fetch": toolWebFetch, "web_search": toolWebSearch, "use_subagents": toolTask,
-}
+const clineTools ownTools = "run_commands read_files editor apply_patch fetch_web_content spawn_agent " + // CLI 3
+	"execute_command read_file write_to_file new_file replace_in_file web_fetch web_search use_subagents" // the extension
 
 // Parse implements Agent.
 func (cline) Parse(in Input) (Call, error) {
@@ -114,7 +108,7 @@ func (c *Call) setClineTool(o, details object) {
 		c.Event.Summary = c.summaryLine()
 	case name == "use_mcp_tool":
 		c.setMCPTool(c.args.text("server_name"), c.args.text("tool_name"))
-	case isMCP && clineTools[name] == "":
+	case isMCP && clineTools.commonName(name) == "":
 		c.setMCPTool(server, tool)
 	}
 }

@@ -15,10 +15,7 @@ import (
 // no reason or is an "ask", and it takes Claude Code's members for the others.
 type codex struct{}
 
-var codexTools = map[string]string{
-	"shell": toolBash, "shell_command": toolBash, "exec_command": toolBash, "local_shell": toolBash,
-	"apply_patch": toolEdit, "web_search": toolWebSearch, "view_image": toolRead, "spawn_agent": toolTask,
-}
+const codexTools ownTools = "shell shell_command exec_command local_shell apply_patch web_search view_image spawn_agent"
 
 // Parse implements Agent.
 func (codex) Parse(in Input) (Call, error) {
@@ -111,9 +108,9 @@ func codexCall(tool, call string) (name string, arguments json.RawMessage) {
 		Description string `json:"description,omitempty"`
 	}
 	switch o := decodeMembers(json.RawMessage(call)); {
-	case codexTools[tool] == toolEdit:
+	case codexTools.commonName(tool) == toolEdit:
 		return tool, encodeJSON(hookInput{Command: call})
-	case codexTools[tool] == toolBash && o.text("cmd")+o.text("command") != "":
+	case codexTools.commonName(tool) == toolBash && o.text("cmd")+o.text("command") != "":
 		return toolBash, encodeJSON(hookInput{o.text("cmd") + o.text("command"), o.text("justification")})
 	default:
 		return tool, json.RawMessage(call)

@@ -20,13 +20,9 @@ var copilotEvents = map[string]string{
 	"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop", "errorOccurred": "StopFailure", "ErrorOccurred": "StopFailure",
 }
 
-var copilotTools = map[string]string{
-	"bash": toolBash, "powershell": toolBash, "view": toolRead, "create": toolWrite, "edit": toolEdit, "str_replace_editor": toolEdit, "apply_patch": toolEdit,
-	"web_fetch": toolWebFetch, "web_search": toolWebSearch, "task": toolTask, "Agent": toolTask,
-	// VS Code
-	"runInTerminal": toolBash, "run_in_terminal": toolBash, "readFile": toolRead, "read_file": toolRead, "createFile": toolWrite, "create_file": toolWrite,
-	"editFiles": toolEdit, "replace_string_in_file": toolEdit, "insert_edit_into_file": toolEdit, "fetch_webpage": toolWebFetch, "runSubagent": toolTask,
-}
+const copilotTools ownTools = "bash powershell view create edit str_replace_editor apply_patch web_fetch web_search task Agent " +
+	"runInTerminal run_in_terminal readFile read_file createFile create_file editFiles replace_string_in_file " + // VS Code
+	"insert_edit_into_file fetch_webpage runSubagent"
 
 // Parse implements Agent.
 func (copilot) Parse(in Input) (Call, error) {

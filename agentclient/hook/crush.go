@@ -16,10 +16,7 @@ import (
 // interactive. It merges an edit into the arguments and treats member names as paths.
 type crush struct{}
 
-var crushTools = map[string]string{
-	"bash": toolBash, "view": toolRead, "write": toolWrite, "edit": toolEdit, "multiedit": toolEdit,
-	"fetch": toolWebFetch, "agentic_fetch": toolWebFetch, "web_fetch": toolWebFetch, "web_search": toolWebSearch, "agent": toolTask,
-}
+const crushTools ownTools = "bash view write edit multiedit fetch agentic_fetch web_fetch web_search agent"
 
 // Parse implements Agent.
 func (crush) Parse(in Input) (Call, error) {

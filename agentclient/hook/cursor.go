@@ -22,10 +22,7 @@ var cursorEvents = map[string]string{
 	"beforeSubmitPrompt": "UserPromptSubmit",
 }
 
-var cursorTools = map[string]string{
-	"Shell": toolBash, "Read": toolRead, "Write": toolWrite, "Edit": toolEdit, "StrReplace": toolEdit, "ApplyPatch": toolEdit, "EditNotebook": toolEdit,
-	"WebFetch": toolWebFetch, "WebSearch": toolWebSearch, "Task": toolTask, "Subagent": toolTask,
-}
+const cursorTools ownTools = "Shell Read Write Edit StrReplace ApplyPatch EditNotebook WebFetch WebSearch Task Subagent"
 
 // Parse implements Agent.
 func (cursor) Parse(in Input) (Call, error) {
@@ -67,18 +64,18 @@ func (c *Call) setCursorTool(native string, o object) Capability {
 		}
 	case "beforeMCPExecution", "afterMCPExecution":
 		name := cmp.Or(o.nameText("tool_name"), unknownTool)
-		c.setTool("MCP:"+name, nil, textform.UnwrapJSONString(o["tool_input"]))
+		c.setTool("MCP:"+name, "", textform.UnwrapJSONString(o["tool_input"]))
 		c.setMCPTool(o.text("mcp_server_name"), name)
 		if native == "beforeMCPExecution" {
 			return CanAllow | CanDeny | CanAsk
 		}
 	case "beforeReadFile", "beforeTabFileRead":
-		c.setTool("Read", nil, textform.PickMembers(o, "file_path"))
+		c.setTool("Read", "", textform.PickMembers(o, "file_path"))
 		return CanAllow | CanDeny
 	case "afterFileEdit", "afterTabFileEdit":
-		c.setTool("Edit", nil, textform.PickMembers(o, "file_path", "edits"))
+		c.setTool("Edit", "", textform.PickMembers(o, "file_path", "edits"))
 	case "subagentStart": // already gated as a call of the tool Task
-		c.setTool("Task", nil, textform.PickMembers(o, "subagent_type", "task", "description", "prompt"))
+		c.setTool("Task", "", textform.PickMembers(o, "subagent_type", "task", "description", "prompt"))
 	}
 	return 0
 }

@@ -8,9 +8,7 @@ import (
 // droid is Factory's Droid: Claude Code's PreToolUse without PermissionRequest.
 type droid struct{}
 
-var droidTools = map[string]string{
-	"Execute": toolBash, "Create": toolWrite, "Edit": toolEdit, "MultiEdit": toolEdit, "ApplyPatch": toolEdit, "FetchUrl": toolWebFetch, "WebSearch": toolWebSearch, "Task": toolTask,
-}
+const droidTools ownTools = "Execute Create Edit MultiEdit ApplyPatch FetchUrl WebSearch Task"
 
 // Parse implements Agent.
 func (droid) Parse(in Input) (Call, error) {

@@ -20,11 +20,8 @@ var geminiEvents = map[string]string{
 }
 
 // geminiTools are the tools of Gemini CLI and of its fork Qwen Code.
-var geminiTools = map[string]string{
-	"run_shell_command": toolBash, "read_file": toolRead, "read_many_files": toolRead, "write_file": toolWrite, "replace": toolEdit,
-	"web_fetch": toolWebFetch, "google_web_search": toolWebSearch, "invoke_agent": toolTask,
-	"edit": toolEdit, "web_search": toolWebSearch, "task": toolTask, "agent": toolTask,
-}
+const geminiTools ownTools = "run_shell_command read_file read_many_files write_file replace web_fetch google_web_search invoke_agent " +
+	"edit web_search task agent"
 
 // Parse implements Agent.
 func (gemini) Parse(in Input) (Call, error) {

@@ -14,10 +14,7 @@ type kiro struct{}
 
 var kiroEvents = map[string]string{"agentSpawn": "SessionStart", "userPromptSubmit": "UserPromptSubmit"}
 
-var kiroTools = map[string]string{
-	"execute_bash": toolBash, "execute_cmd": toolBash, "shell": toolBash, "fs_read": toolRead, "read": toolRead, "fs_write": toolWrite, "write": toolWrite,
-	"web_fetch": toolWebFetch, "web_search": toolWebSearch, "use_subagent": toolTask, "subagent": toolTask,
-}
+const kiroTools ownTools = "execute_bash execute_cmd shell fs_read read fs_write write web_fetch web_search use_subagent subagent"
 
 // Parse implements Agent.
 func (kiro) Parse(in Input) (Call, error) {

@@ -30,10 +30,7 @@ var opencodeEvents = map[string]string{
 const openCodeEvaluate = "permission.evaluate"
 
 // opencodeTools are tools and permissions; one permission can cover several tools.
-var opencodeTools = map[string]string{
-	"bash": toolBash, "shell": toolBash, "read": toolRead, "write": toolWrite, "edit": toolEdit, "multiedit": toolEdit, "patch": toolEdit, "apply_patch": toolEdit,
-	"webfetch": toolWebFetch, "websearch": toolWebSearch, "task": toolTask, "subagent": toolTask,
-}
+const opencodeTools ownTools = "bash shell read write edit multiedit patch apply_patch webfetch websearch task subagent"
 
 // Parse implements Agent.
 func (opencode) Parse(in Input) (Call, error) {
@@ -129,8 +126,8 @@ func (c *Call) setOpenCodeTool(permission string, patterns []string, metadata js
 // isOpenCodeOwnPermission reports whether the permission belongs to the tool. The
 // permission "edit" belongs to every tool that changes files.
 func isOpenCodeOwnPermission(permission, tool string) bool {
-	alias := opencodeTools[permission]
-	return tool == permission || alias != "" && (alias == opencodeTools[tool] || alias == toolEdit && opencodeTools[tool] == toolWrite)
+	common, commonOfTool := opencodeTools.commonName(permission), opencodeTools.commonName(tool)
+	return tool == permission || common != "" && (common == commonOfTool || common == toolEdit && commonOfTool == toolWrite)
 }
 
 // openCodeAlwaysRule returns the "always allow" suggestion in Claude Code's format, which

@@ -144,12 +144,33 @@ func (c *Call) Question() schema.HumanInTheLoop {
 // than 256 KiB.
 const maxTwice = schema.MaxBody - 256<<10
 
-// setTool sets the tool call: the agent's tool name, its common name from alias, and
-// the unmodified arguments.
-func (c *Call) setTool(name string, alias map[string]string, arguments json.RawMessage) {
+// ownTools has an agent's own tools with a common name, separated by spaces. A tool of an MCP server
+// gets none, although package call may read it by one: a rule that allows must not cover it.
+type ownTools string
+
+func (t ownTools) has(tool string) bool {
+	for own := range strings.FieldsSeq(string(t)) {
+		if own == tool {
+			return true
+		}
+	}
+	return false
+}
+
+// commonName returns the common name of one of the agent's own tools, or "".
+func (t ownTools) commonName(tool string) string {
+	if !t.has(tool) {
+		return ""
+	}
+	return call.CommonName(tool)
+}
+
+// setTool sets the tool call: the agent's tool name, its common name if it is in own, and the
+// unmodified arguments.
+func (c *Call) setTool(name string, own ownTools, arguments json.RawMessage) {
 	c.Event.ToolName = clip(name, schema.MaxName)
 	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
-	c.Alias = cmp.Or(alias[name], c.Event.ToolName)
+	c.Alias = cmp.Or(own.commonName(name), c.Event.ToolName)
 	c.args, _ = jsonscan.Decode(arguments)
 	if c.Alias == toolBash {
 		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"), c.args.text("command_line"))
@@ -159,10 +180,10 @@ func (c *Call) setTool(name string, alias map[string]string, arguments json.RawM
 
 // setGatedTool sets the tool call of an event that has one, and reports whether the call
 // is about to run. Such a call is gated even if the agent sends no tool name.
-func (c *Call) setGatedTool(name string, alias map[string]string, arguments json.RawMessage) bool {
+func (c *Call) setGatedTool(name string, own ownTools, arguments json.RawMessage) bool {
 	gated := c.Event.HookEventType == "PreToolUse"
 	if name != "" || gated {
-		c.setTool(cmp.Or(name, unknownTool), alias, arguments)
+		c.setTool(cmp.Or(name, unknownTool), own, arguments)
 	}
 	return gated
 }

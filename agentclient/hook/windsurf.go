@@ -10,10 +10,8 @@ import (
 // action with the reason on stderr.
 type windsurf struct{}
 
-// windsurfActions maps action names, without pre_ and post_, to tools.
-var windsurfActions = map[string]struct{ name, alias string }{
-	"run_command": {"run_command", toolBash}, "read_code": {"read_code", toolRead}, "write_code": {"write_code", toolEdit}, "mcp_tool_use": {"mcp_tool_use", ""},
-}
+// windsurfTools are the names of actions without pre_ and post_.
+const windsurfTools ownTools = "run_command read_code write_code mcp_tool_use"
 
 // Parse implements Agent.
 func (windsurf) Parse(in Input) (Call, error) {
@@ -23,7 +21,8 @@ func (windsurf) Parse(in Input) (Call, error) {
 	}
 	native, info := cmp.Or(o.nameText("agent_action_name"), in.Event), o.object("tool_info")
 	pre := strings.HasPrefix(native, "pre_")
-	action, known := windsurfActions[strings.TrimPrefix(strings.TrimPrefix(native, "pre_"), "post_")]
+	action := strings.TrimPrefix(strings.TrimPrefix(native, "pre_"), "post_")
+	known := windsurfTools.has(action)
 	event := native
 	switch {
 	case native == "pre_user_prompt":
@@ -44,7 +43,7 @@ func (windsurf) Parse(in Input) (Call, error) {
 	if !known {
 		return c, nil
 	}
-	c.setTool(action.name, map[string]string{action.name: action.alias}, o["tool_info"])
+	c.setTool(action, windsurfTools, o["tool_info"])
 	c.setMCPTool(info.text("mcp_server_name"), info.text("mcp_tool_name"))
 	if pre {
 		c.setGate(CanDeny, "", cwd)
