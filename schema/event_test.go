@@ -54,6 +54,8 @@ func TestHumanInTheLoop_AcceptsSnakeCase(t *testing.T) {
 	err := json.Unmarshal([]byte(`{"requiresResponse":true,"requires_response":false}`), &q)
 	require.ErrorContains(t, err, "is given twice, in both spellings")
 	require.ErrorIs(t, err, schema.ErrInvalid)
+	err = json.Unmarshal([]byte(`{"x":{"n":1,"n":2},"question":"a","question":"b"}`), &q)
+	require.ErrorContains(t, err, "question is given twice", "and n is in an unknown member")
 }
 
 // TestEvent_TypeErrorNamesMember checks that the error contains the path of the member.

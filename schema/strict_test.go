@@ -136,3 +136,10 @@ func TestModifiedArguments_RejectDuplicateNames(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("%q twice", name))
 	}
 }
+
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{`5`: 0, `{}`: 1, `[[],{"a":[1]}]`: 3, `"[[["`: 0, `["\"[[", "\\", []]`: 2} {
+		require.Equal(t, want, schema.Depth([]byte(text)), text)
+	}
+}

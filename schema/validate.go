@@ -22,6 +22,13 @@ const (
 	MaxExtra = object.MaxExtra
 )
 
+// Depth returns the nesting depth of arrays and objects in JSON text. It takes one pass and no memory, so
+// it is safe to call before any parser.
+func Depth(text []byte) int {
+	depth, _ := object.Shape(text)
+	return depth
+}
+
 // Limits of a message.
 const (
 	MaxBody        = 8 << 20   // bytes of a request body
@@ -505,7 +512,7 @@ func (q *HumanInTheLoop) checkEdit(r *Response) error {
 	if r.ModifiedArguments == nil {
 		return nil
 	}
-	name, isDuplicate := object.DuplicateName(r.ModifiedArguments)
+	name, isDuplicate := object.DuplicateName(r.ModifiedArguments, MaxDepth)
 	switch {
 	case q.ToolCall == nil || !q.ToolCall.Editable:
 		return invalidAnswer("modifiedArguments", "is not allowed: this call can't be edited")

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/hookback/hookback/schema"
-	"github.com/hookback/hookback/schema/internal/object"
 )
 
 // CallDigest returns the digest of a tool call, which the CallSubject of a Statement carries:
@@ -48,7 +47,7 @@ func ConsequenceDigest(c *schema.Consequence) [sha256.Size]byte {
 
 // canonicalJSON returns the canonical form of a JSON text, or false if there is none.
 func canonicalJSON(text []byte) ([]byte, bool) {
-	if depth, _ := object.Shape(text); depth > schema.MaxDepth {
+	if schema.Depth(text) > schema.MaxDepth {
 		return nil, false
 	}
 	var out bytes.Buffer

@@ -129,7 +129,8 @@ func decodeMembers(b []byte, into any, snake bool) (v reflect.Value, unknown map
 		return v, nil, invalid("", "is not valid JSON")
 	}
 	if len(raw) > 0 && len(raw) != commas+1 {
-		return v, nil, invalid(duplicateMember(b), "is given twice")
+		name, _ := DuplicateName(b, 1)
+		return v, nil, invalid(name, "is given twice")
 	}
 	target := reflect.TypeOf(into).Elem()
 	known, unknown, err := partitionMembers(raw, membersOf(target, snake))
@@ -165,7 +166,7 @@ func partitionMembers(raw map[string]json.RawMessage, names members) (known, ext
 }
 
 // Shape returns the nesting depth of JSON text and the number of commas in its outermost array
-// or object. It takes one pass and no memory, so it is safe to run before any parser.
+// or object.
 func Shape(b []byte) (deepest, commas int) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -188,23 +189,6 @@ func Shape(b []byte) (deepest, commas int) {
 		}
 	}
 	return deepest, commas
-}
-
-// duplicateMember returns the first member name that occurs twice in the valid JSON object b.
-func duplicateMember(b []byte) string {
-	d := json.NewDecoder(bytes.NewReader(b))
-	_, _ = d.Token()
-	seen := map[string]bool{}
-	for d.More() {
-		var value json.RawMessage
-		key, err := d.Token()
-		name, ok := key.(string)
-		if err != nil || !ok || seen[name] || d.Decode(&value) != nil {
-			return name
-		}
-		seen[name] = true
-	}
-	return ""
 }
 
 func decodeFields(v reflect.Value, known map[string]json.RawMessage) error {
@@ -397,9 +381,9 @@ func CheckSupported(unknown map[string]json.RawMessage) error {
 	return nil
 }
 
-// DuplicateName returns a member name that occurs twice in an object of the valid JSON text raw, at
-// any depth, or "" if every name is unique. Parsers differ in which of the two they take.
-func DuplicateName(raw json.RawMessage) (name string, found bool) {
+// DuplicateName returns a member name that occurs twice in an object of the valid JSON text raw, down to
+// the given depth, or "" if every name is unique. Parsers differ in which of the two they take.
+func DuplicateName(raw json.RawMessage, depth int) (name string, found bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()              // a float64 can't hold every valid number
 	var open []map[string]bool // names of the open objects; nil for an array
@@ -415,7 +399,7 @@ func DuplicateName(raw json.RawMessage) (name string, found bool) {
 		}
 		key, isString := token.(string)
 		if names != nil && !isValue && isString {
-			if names[key] {
+			if names[key] && len(open) <= depth {
 				return key, true
 			}
 			names[key], isValue = true, true

@@ -305,8 +305,8 @@ func (c *chat) add(kind string, text []byte) {
 		return
 	}
 	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return !slices.Contains(chatMembers, name) })
-	message, err := json.Marshal(all)                                                     // with the escapes of the event
-	if err != nil || len(message) > maxChatLine || depthOf(message) > schema.MaxDepth-2 { // the hub would refuse the event
+	message, err := json.Marshal(all)                                                          // with the escapes of the event
+	if err != nil || len(message) > maxChatLine || schema.Depth(message) > schema.MaxDepth-2 { // the hub would refuse the event
 		c.cut = true
 		return
 	}
@@ -316,26 +316,6 @@ func (c *chat) add(kind string, text []byte) {
 		c.lines[0] = nil
 		c.lines, c.cut = c.lines[1:], true
 	}
-}
-
-// depthOf returns how deep the objects and lists of a JSON value are nested.
-func depthOf(value []byte) (deepest int) {
-	depth, inText := 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case c == '\\':
-			i++ // only in a text
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 // json returns the messages as a list; nil without any.

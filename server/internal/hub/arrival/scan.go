@@ -299,26 +299,7 @@ func (s *members) appendEnvelope(raw, value []byte) {
 // isTooDeep reports whether body nests deeper than schema.MaxDepth. Most bodies have
 // fewer brackets than that in total, so counting them is enough.
 func isTooDeep(body []byte) bool {
-	if bytes.Count(body, []byte{'['})+bytes.Count(body, []byte{'{'}) <= schema.MaxDepth {
-		return false
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '[' || c == '{':
-			if depth++; depth > schema.MaxDepth {
-				return true
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return false
+	return bytes.Count(body, []byte{'['})+bytes.Count(body, []byte{'{'}) > schema.MaxDepth && schema.Depth(body) > schema.MaxDepth
 }
 
 // Split splits a JSON array of events into its elements, which alias body. It returns
