@@ -174,30 +174,32 @@ type part struct {
 
 // joinWords returns a command line of these words, and its parts.
 func joinWords(words []string, shell Shell) (line string, parts []part) {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		switch isPlain := w != "" && !strings.ContainsFunc(w, func(r rune) bool { return !isPlainRune(r) }); {
-		case isPlain:
-			quoted[i] = w
-		case shell == PowerShell:
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", "''") + "'"
-		case shell == Cmd:
-			quoted[i] = `"` + w + `"`
-		default:
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
+	quoted, from := make([]string, len(words)), 0
 	parts = make([]part, len(words))
-	from := 0
-	for i, w := range quoted {
-		parts[i] = part{from: from, to: from + len(w), size: len(words[i])}
-		from += len(w) + 1
+	for i, w := range words {
+		quoted[i] = Quote(w, "_-./:=@,+", shell)
+		parts[i] = part{from: from, to: from + len(quoted[i]), size: len(w)}
+		from += len(quoted[i]) + 1
 	}
 	return strings.Join(quoted, " "), parts
 }
 
-func isPlainRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@,+", r)
+// Quote returns a word as the shell reads it: in quotes, unless it has only ASCII letters, digits and the
+// characters in plain.
+func Quote(word, plain string, shell Shell) string {
+	isSpecial := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(plain, r)
+	}
+	switch {
+	case word != "" && !strings.ContainsFunc(word, isSpecial):
+		return word
+	case shell == PowerShell:
+		return "'" + strings.ReplaceAll(word, "'", "''") + "'"
+	case shell == Cmd:
+		return `"` + word + `"`
+	default:
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
 }
 
 // keyNames are the keys in typed text that end a line, or else are dropped.

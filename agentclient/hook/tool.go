@@ -72,9 +72,7 @@ func (o object) commandText(name string) string {
 		}
 	}
 	for i, word := range words {
-		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`*?;&|<>(){}[]#~") {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
+		words[i] = textform.QuoteWord(word)
 	}
 	return strings.Join(words, " ")
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/hookback/hookback/agentclient/call"
 )
 
 // hookCommand is the command that a handler runs.
@@ -95,15 +97,8 @@ func (c hookCommand) guardedLine(windows bool) string {
 	}
 }
 
-var unquotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./*-]+$`) })
-
 // quoteWord quotes s for a POSIX shell if necessary.
-func quoteWord(s string) string {
-	if unquotedWord().MatchString(s) && !strings.Contains(s, "*") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func quoteWord(s string) string { return call.Quote(s, "_@%+=:,./-", call.POSIX) }
 
 // splitWords splits a simple command line. ok is false for a line with any shell syntax
 // other than quoting.

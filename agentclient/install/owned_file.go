@@ -20,17 +20,13 @@ func clineScript(c hookCommand, e event) string {
 	if c.binary == programName {
 		guard = "command -v " + programName + " >/dev/null 2>&1"
 	}
-	commandLine := quoteWord(c.binary)
-	for _, a := range c.args {
-		commandLine += " " + quoteWord(a)
-	}
 	return `#!/bin/sh
 ` + ownershipMark("cline") + `
 # The previous hook is ` + e.name + chainedSuffix + `; it runs after this one.
 input=$(cat)
 said=
 if ` + guard + `; then
-` + clineCommandPrefix + commandLine + `) || said=
+` + clineCommandPrefix + c.line() + `) || said=
 fi
 case $said in
 *'"cancel":true'* | *'"cancel": true'*)

@@ -25,26 +25,15 @@ func simpleWords(text string, windows bool) (words []string, ok bool) {
 	return call.Texts(list), ok
 }
 
-// joinWords returns a command line with these words.
+// joinWords returns a command line with these words. Stored conditions compare with it.
 func joinWords(words []string, windows bool) string {
+	plain, shell := "-_./:=,@%+~*?[]^!#", call.POSIX
+	if windows {
+		plain, shell = plain+`\`, call.Cmd
+	}
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = quoteWord(w, windows)
+		quoted[i] = call.Quote(w, plain, shell)
 	}
 	return strings.Join(quoted, " ")
-}
-
-func quoteWord(w string, windows bool) string {
-	special := func(r rune) bool {
-		return r >= 0x80 ||
-			!(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+~*?[]^!#", r) || windows && r == '\\')
-	}
-	switch {
-	case w != "" && !strings.ContainsFunc(w, special):
-		return w
-	case windows:
-		return `"` + w + `"`
-	default:
-		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-	}
 }
