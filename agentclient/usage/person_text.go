@@ -1,6 +1,29 @@
 package usage
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Texts returns the texts in the content of a message, without tool calls, results, images and thoughts.
+// The content is a text or a list of blocks.
+func Texts(content json.RawMessage) (texts []string) {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return []string{text}
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(content, &blocks) // blocks of other forms have nothing
+	for _, b := range blocks {
+		if b.Type == "text" || b.Type == "output_text" { // of Codex
+			texts = append(texts, b.Text)
+		}
+	}
+	return texts
+}
 
 // PersonText returns what the person wrote in the texts of a message of type user: neither the elements that Claude
 // Code writes into it, such as a slash command with its output, nor its notes about an interruption. It is "" if the

@@ -11,28 +11,19 @@ import (
 // agent read or wrote it then, or later lines only talk about it. It is zero if there is none, or if it can't be read
 // before ctx ends.
 func NamedAt(ctx context.Context, transcript, file, call string) time.Time {
-	read := make(chan time.Time, 1)
-	go func() { read <- namedAt(transcript, file, call) }()
-	select {
-	case at := <-read:
-		return at
-	case <-ctx.Done():
-		return time.Time{}
-	}
-}
-
-func namedAt(transcript, file, call string) time.Time {
 	name, err := json.Marshal(file)
 	if err != nil || call == "" {
 		return time.Time{} // the call itself names the file
 	}
-	for b := range backward(transcript) {
-		var l struct {
-			Timestamp time.Time `json:"timestamp"`
+	return read(ctx, transcript, func(path string) time.Time {
+		for b := range backward(path) {
+			var l struct {
+				Timestamp time.Time `json:"timestamp"`
+			}
+			if bytes.Contains(b, name) && !bytes.Contains(b, []byte(call)) && json.Unmarshal(b, &l) == nil && !l.Timestamp.IsZero() {
+				return l.Timestamp
+			}
 		}
-		if bytes.Contains(b, name) && !bytes.Contains(b, []byte(call)) && json.Unmarshal(b, &l) == nil && !l.Timestamp.IsZero() {
-			return l.Timestamp
-		}
-	}
-	return time.Time{}
+		return time.Time{}
+	})
 }

@@ -21,14 +21,9 @@ const maxPlan = 256 << 10
 // may have named them, and the text leaves the machine. Plan returns "" if there is none, or if it can't be read
 // before ctx ends.
 func Plan(ctx context.Context, folders []string, file, transcript string) string {
-	read := make(chan string, 1)
-	go func() { read <- cmp.Or(readPlanFile(folders, file), newestPlan(folders, file, transcript)) }()
-	select {
-	case plan := <-read:
-		return plan
-	case <-ctx.Done():
-		return ""
-	}
+	return read(ctx, transcript, func(path string) string {
+		return cmp.Or(readPlanFile(folders, file), newestPlan(folders, file, path))
+	})
 }
 
 // newestPlan returns the plan of the newest line in the transcript that has one or names its file. If file is

@@ -152,41 +152,22 @@ func readLine(b []byte) (role, string) {
 		text, _ := l.Codex.Message.(string)
 		return rolePerson, strings.TrimSpace(text)
 	case l.Type == "response_item" && l.Codex.Type == "message" && l.Codex.Role == "assistant":
-		return roleModel, strings.TrimSpace(strings.Join(l.Codex.texts(), "\n"))
+		return roleModel, strings.TrimSpace(strings.Join(usage.Texts(l.Codex.Content), "\n"))
 	case l.Type == "last-prompt":
 		return roleCopy, strings.TrimSpace(l.LastPrompt)
 	case l.Type == "assistant":
-		return roleModel, strings.TrimSpace(strings.Join(l.Message.texts(), "\n"))
+		return roleModel, strings.TrimSpace(strings.Join(usage.Texts(l.Message.Content), "\n"))
 	case l.Type == "user":
-		role, text := readPrompt(l.Message.texts())
+		role, text := readPrompt(usage.Texts(l.Message.Content))
 		if role == rolePerson && (l.RowSource != "" || !l.Origin.isPerson()) {
 			return roleNone, ""
 		}
 		return role, text
 	case l.Type == "attachment" && l.Attachment.isPrompt():
-		return readPrompt(message{Content: l.Attachment.Prompt}.texts())
+		return readPrompt(usage.Texts(l.Attachment.Prompt))
 	default:
 		return roleNone, ""
 	}
-}
-
-// texts returns the text blocks of a message, without tool calls, results, images and thoughts.
-func (m message) texts() (texts []string) {
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		return []string{text}
-	}
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(m.Content, &blocks)
-	for _, b := range blocks {
-		if b.Type == "text" || b.Type == "output_text" {
-			texts = append(texts, b.Text)
-		}
-	}
-	return texts
 }
 
 // readPrompt returns who wrote the texts in a message of the person, and what the person wrote.

@@ -87,7 +87,6 @@ type line struct {
 
 type block struct {
 	Type      string          `json:"type"`
-	Text      string          `json:"text"`
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
@@ -171,7 +170,7 @@ func (t *transcript) addTitle(l *line) {
 	if t.titles[firstPrompt] != "" || l.Type != "user" || l.Meta || l.Compacted || l.Sidechain {
 		return
 	}
-	t.titles[firstPrompt] = usage.PersonText(textsOf(l.Message.Content))
+	t.titles[firstPrompt] = usage.PersonText(usage.Texts(l.Message.Content))
 }
 
 // endCall counts a call that ended, as hooks report it: not one that a person refused or interrupted.
@@ -181,7 +180,7 @@ func (t *transcript) endCall(result *block, at int64) {
 		return // counted already
 	}
 	delete(t.calls, result.ToolUseID)
-	if text := textOf(result.Content); strings.HasPrefix(text, "The user doesn't want to") || strings.HasPrefix(text, "[Request interrupted") {
+	if text := strings.Join(usage.Texts(result.Content), "\n"); strings.HasPrefix(text, "The user doesn't want to") || strings.HasPrefix(text, "[Request interrupted") {
 		return
 	}
 	tool := t.tools[c.tool]
@@ -266,23 +265,6 @@ func blocksOf(content json.RawMessage) (blocks []block) {
 	}
 	_ = json.Unmarshal(content, &blocks) // blocks of other forms have nothing
 	return blocks
-}
-
-// textOf returns the text of a message or of a result.
-func textOf(content json.RawMessage) string { return strings.Join(textsOf(content), "\n") }
-
-func textsOf(content json.RawMessage) (texts []string) {
-	if len(content) > 0 && content[0] == '"' {
-		var text string
-		_ = json.Unmarshal(content, &text)
-		return []string{text}
-	}
-	for _, b := range blocksOf(content) {
-		if b.Type == "text" {
-			texts = append(texts, b.Text)
-		}
-	}
-	return texts
 }
 
 // chat holds the newest messages of a transcript, at most maxChat bytes.
