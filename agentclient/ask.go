@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
@@ -247,9 +246,5 @@ func (r Request) question() *schema.HumanInTheLoop {
 
 // oneLine collapses whitespace and truncates text to n characters.
 func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
+	return schema.Shorten(strings.Join(strings.Fields(text), " "), n)
 }

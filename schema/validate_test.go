@@ -188,3 +188,13 @@ func TestDeliveryState_Final(t *testing.T) {
 		require.True(t, s.IsFinal(), s)
 	}
 }
+
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "äöü": "äöü", "äöüß": "äö…", "abc": "abc", "abcdef": "ab…"} {
+		require.Equal(t, want, schema.Shorten(text, 3), text)
+	}
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc", "aä": "aä", "abä": "ab", "😀": ""} {
+		require.Equal(t, want, schema.Clip(text, 3), text)
+	}
+}

@@ -106,7 +106,7 @@ func (o object) nameText(member string) string { return clip(o.text(member), sch
 const maxSummary = 120
 
 // clip cuts s to at most n bytes at a character boundary.
-func clip(s string, n int) string { return textform.Clip(s, n) }
+func clip(s string, n int) string { return schema.Clip(s, n) }
 
 // oneLine returns text on one line of at most n characters, without control characters.
 func oneLine(text string, n int) string { return textform.OneLine(text, n) }

@@ -9,9 +9,9 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/usage"
+	"github.com/hookback/hookback/schema"
 )
 
 // maxMessage is the maximum length of a message in characters.
@@ -55,7 +55,7 @@ func readMessages(path string, report func(Messages)) {
 			continue
 		}
 		role, text := readLine(b)
-		text = shorten(text)
+		text = schema.Shorten(text, maxMessage)
 		switch {
 		case role == roleCopy && m.Prompt == "" && text != "":
 			m.Prompt = text
@@ -197,12 +197,4 @@ func element(text, name string) string {
 	_, text, _ = strings.Cut(text, "<"+name+">")
 	text, _, _ = strings.Cut(text, "</"+name+">")
 	return strings.TrimSpace(text)
-}
-
-// shorten cuts text after 2,000 characters.
-func shorten(text string) string {
-	if utf8.RuneCountInString(text) <= maxMessage {
-		return text
-	}
-	return string([]rune(text)[:maxMessage-1]) + "…"
 }

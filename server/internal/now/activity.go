@@ -24,7 +24,7 @@ const (
 	// failedRun is the number of failed calls in a row from which a session is failing.
 	failedRun = 3
 	// maxText limits the text of a step, in characters.
-	maxText = 240
+	maxText = 241
 )
 
 // activity is what the last minutes of the log say about a session.
@@ -107,7 +107,7 @@ func (a *activity) start(e *store.Event, f *digest.EventFacts) {
 	in := intent.Of(f.Tool, arguments, f.Cwd)
 	a.calls = append(a.calls[max(0, len(a.calls)-maxCalls+1):], openCall{
 		agent: f.Agent, tool: f.Tool, useID: f.UseID, input: f.InputHash,
-		step: history.NowStep{Text: shorten(intent.String(&in)), Since: schema.Millis(f.At), ToolUseID: f.UseID},
+		step: history.NowStep{Text: schema.Shorten(intent.String(&in), maxText), Since: schema.Millis(f.At), ToolUseID: f.UseID},
 	})
 }
 
@@ -160,17 +160,6 @@ func mergeWaits(waits []history.NowWait, from int64) []history.NowWait {
 		}
 	}
 	return union
-}
-
-// shorten cuts text after maxText characters.
-func shorten(text string) string {
-	n := 0
-	for i := range text {
-		if n++; n > maxText {
-			return text[:i] + "…"
-		}
-	}
-	return text
 }
 
 // work are the kinds of events of an agent at work, and of one that is no more.

@@ -160,7 +160,7 @@ func (t *tracker) addRequest(e *store.Event) error {
 	if r.text = q.Question; r.Status.Intent != nil {
 		r.text = intent.String(r.Status.Intent)
 	}
-	r.text = shorten(r.text)
+	r.text = schema.Shorten(r.text, maxText)
 	t.open[e.ID] = r
 	return nil
 }

@@ -15,23 +15,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
+	"github.com/hookback/hookback/schema"
 )
-
-// Clip cuts s to at most n bytes at a character boundary.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
 
 // OneLine returns text on one line of at most n characters, without control, format
 // (bidirectional, zero-width) and invalid characters.
 func OneLine(text string, n int) string {
-	text = Clip(text, 16*n)
+	text = schema.Clip(text, 16*n)
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -42,11 +32,7 @@ func OneLine(text string, n int) string {
 			return r
 		}
 	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
+	return schema.Shorten(strings.Join(strings.Fields(text), " "), n)
 }
 
 // CompactJSON returns JSON on one line for people to read. Invalid JSON is returned
@@ -103,7 +89,7 @@ func FormatAnswers(answers map[string][]string, n int) string {
 	for _, id := range slices.Sorted(maps.Keys(answers)) {
 		parts = append(parts, fmt.Sprintf("%s: %s", id, strings.Join(answers[id], ", ")))
 	}
-	return Clip(strings.Join(parts, "; "), n)
+	return schema.Clip(strings.Join(parts, "; "), n)
 }
 
 // CanonicalJSON encodes an object with sorted members. Numbers keep their digits.

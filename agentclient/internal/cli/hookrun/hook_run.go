@@ -142,9 +142,5 @@ func (h *hookRun) logPanic() {
 
 // oneLine returns text on one line of at most 1,000 characters.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 1000 {
-		text = string(r[:1000]) + "…"
-	}
-	return text
+	return schema.Shorten(strings.Join(strings.Fields(text), " "), 1000)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/plaintext"
 	"github.com/hookback/hookback/agentclient/policy"
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 )
 
@@ -131,7 +132,7 @@ func (r *replayReport) String() string {
 // printable returns text on one line of at most n characters, without control characters
 // that a terminal would obey.
 func printable(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
+	return schema.Shorten(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -140,9 +141,5 @@ func printable(text string, n int) string {
 		default:
 			return r
 		}
-	}, text[:min(len(text), 8*n)])
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return text
+	}, text[:min(len(text), 8*n)]), n)
 }

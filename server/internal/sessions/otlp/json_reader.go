@@ -61,7 +61,9 @@ type anyValue struct {
 	Bool   scalar `json:"boolValue" pb:"2,bool"`
 }
 
-func (v anyValue) text() string { return truncate(string(cmp.Or(v.String, v.Int, v.Double, v.Bool))) }
+func (v anyValue) text() string {
+	return schema.Clip(string(cmp.Or(v.String, v.Int, v.Double, v.Bool)), maxText)
+}
 
 // attribute is one attribute of a record or resource.
 type attribute struct {

@@ -62,7 +62,7 @@ func (raw *rawLog) record() logRecord {
 	}
 	r.name = r.attributes["event.name"]
 	if !strings.Contains(r.name, ".") { // Claude Code stores the short name there
-		r.name = cmp.Or(truncate(string(raw.EventName)), raw.Body.text())
+		r.name = cmp.Or(schema.Clip(string(raw.EventName), maxText), raw.Body.text())
 	}
 	return r
 }

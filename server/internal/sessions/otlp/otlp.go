@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -107,18 +106,6 @@ func newEvent(e schema.Event, payload any) (schema.Event, error) {
 	h.Write(raw)
 	e.IdempotencyKey = "otlp/" + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 	return e, nil
-}
-
-// truncate returns at most maxText bytes of a text.
-func truncate(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	text = text[:maxText]
-	for !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text
 }
 
 // boundedInt returns n as an integer if it is from 0 to limit, otherwise 0.
