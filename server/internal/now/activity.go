@@ -53,6 +53,9 @@ func (a *activity) add(e *store.Event) {
 		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
 		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
 	})
+	if a.last.ID == 0 && e.Type == "DecisionPoint" {
+		a.phase = history.PhaseNoTurn // a program that only asks, such as hookback ask, reports no work
+	}
 	a.last = history.NowEvent{ID: e.ID, Type: e.Type, Tool: e.Tool, At: schema.Millis(f.At)}
 	a.count(f.At)
 	a.follow(e, f)

@@ -28,6 +28,9 @@ func TestReport_StateFollowsTheTurn(t *testing.T) {
 			}
 		}
 	}
+	decides := func(h *testHub) {
+		h.answer(h.post("s", "DecisionPoint", `{}`, `"humanInTheLoop":{"type":"permission","question":"Deploy?"}`), true)
+	}
 	expires := func(h *testHub) {
 		h.changeStatus(h.ask("s"), func(st *schema.Status) {
 			st.Status, st.Outcome, st.Source = schema.TimedOut, schema.Timeout, schema.ByTimeout
@@ -57,6 +60,9 @@ func TestReport_StateFollowsTheTurn(t *testing.T) {
 		"the policy denied it":               {[]step{prompt, post("PermissionRequest", makeCall, denied)}, history.LaneWorking, ""},
 		"a person is asked":                  {[]step{prompt, asked(), note("permission_prompt")}, history.LaneNeedsYou, ""},
 		"a person approved":                  {[]step{prompt, asked(true)}, history.LaneWorking, ""},
+		"a program only asks":                {[]step{decides, decides}, history.LaneIdle, history.PhaseNoTurn},
+		"it reports work, too":               {[]step{decides, call}, history.LaneWorking, ""},
+		"an agent at work asks":              {[]step{prompt, decides}, history.LaneWorking, ""},
 		"no one answered":                    {[]step{prompt, expires}, history.LaneTerminal, history.PhaseTerminal},
 	} {
 		t.Run(name, func(t *testing.T) {

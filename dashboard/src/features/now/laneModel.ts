@@ -1,6 +1,13 @@
 import { freezeOf } from '../../lib/stream/freezes'
 import type { Freeze } from '../../lib/api/schema'
-import { TEST_APP, agentState, turnPhase, type AgentRequests, type AgentState } from '../../lib/stream/agents'
+import {
+  TEST_APP,
+  agentState,
+  firstPhase,
+  turnPhase,
+  type AgentRequests,
+  type AgentState,
+} from '../../lib/stream/agents'
 import { isPrompt, isImport, isTelemetry, firstText, receivedAt } from '../../lib/stream/eventView'
 import { toolOf } from '../../lib/stream/eventText'
 import type { NowLane, NowReport, NowStep } from '../../lib/api/schema'
@@ -79,6 +86,7 @@ export class LaneModel {
       lane = {
         ...{ key, source_app: e.source_app, session_id: e.session_id, state: 'working', failedRun: 0 },
         ...{ startedAt: at, lastAt: at, blockedMs: 0, failures: 0, counts: new Map<number, number>() },
+        phase: firstPhase(e),
       }
       this.lanes.set(key, lane)
     }

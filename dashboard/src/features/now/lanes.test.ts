@@ -64,6 +64,14 @@ describe('LaneModel', () => {
     expect(laneOf(model, 'new').startedAt).toBe(NOW + 13)
   })
 
+  it('does not count a program that only asks as working', () => {
+    const model = loaded({ lanes: [] })
+    model.add(event(11, 'DecisionPoint'))
+    expect(states(model)).toEqual(['idle'])
+    model.add(event(12, 'PreToolUse'))
+    expect(states(model)).toEqual(['working'])
+  })
+
   it('follows the call that runs', () => {
     const model = loaded()
     const call = (id: number, type: string, use: string, input = {}) =>

@@ -111,6 +111,17 @@ test('the state of an application follows the turn of its last session', () => {
   expect(state()).toBe('working')
 })
 
+test('a program that only asks does not count as working', () => {
+  const state = (...types: string[]) => {
+    const agents = new AgentRegistry()
+    for (const [i, hook_event_type] of types.entries()) agents.observe(anEvent(i + 1, { hook_event_type }))
+    return appState(agents.all()[0]!, groupRequests([], 0, new Map(), ''), anEvent(3).timestamp ?? 0)
+  }
+  expect(state('DecisionPoint', 'DecisionPoint')).toBe('idle')
+  expect(state('DecisionPoint', 'PreToolUse')).toBe('working')
+  expect(state('PreToolUse', 'DecisionPoint')).toBe('working')
+})
+
 describe('requestIndex', () => {
   const request = (e: Event) => toRequest(e) as Request
   const at = anEvent(0).timestamp ?? 0

@@ -32,6 +32,10 @@ export interface Agent {
 /** What the last events of a session report about its turn; undefined while the agent works. */
 export type TurnPhase = NowLane['phase']
 
+/** The phase of a session before its first event: a program that only asks reports no work. */
+export const firstPhase = (e: Event): TurnPhase =>
+  e.hook_event_type === 'DecisionPoint' ? 'no_turn' : undefined
+
 /** The phase after an event. The hub's package now follows the same events, and the ends of requests. */
 export function turnPhase(phase: TurnPhase, e: Event): TurnPhase {
   const members = e as unknown as Record<string, unknown>
@@ -83,12 +87,12 @@ export class AgentRegistry {
         lastSeen: at,
         ended,
         session: e.session_id,
-        phase: turnPhase(undefined, e),
+        phase: turnPhase(firstPhase(e), e),
       })
     } else if (at >= known.lastSeen && !isTelemetry(e)) {
       known.lastSeen = at
       known.ended = ended
-      known.phase = turnPhase(known.session === e.session_id ? known.phase : undefined, e)
+      known.phase = turnPhase(known.session === e.session_id ? known.phase : firstPhase(e), e)
       known.session = e.session_id
     }
   }
