@@ -21,10 +21,10 @@ const (
 )
 
 // RunProber probes the listeners of pending questions until ctx ends, so that people see that an
-// agent is gone before they answer it. Every ProbeInterval it connects to listeners and closes
-// the connection immediately. A listener that refuses twice in a row counts as lost until it
-// accepts again. Its question stays open, because the agent may be restarting. RunLiveness
-// handles the agents that declared that they won't come back.
+// agent is gone before they answer it. At the start and then every ProbeInterval it connects to
+// listeners and closes the connection immediately. A listener that refuses twice in a row counts
+// as lost until it accepts again. Its question stays open, because the agent may be restarting.
+// RunLiveness handles the agents that declared that they won't come back.
 //
 // Only version 2 listeners are probed. Some version 1 listeners print an error for a connection
 // without a handshake.
@@ -52,7 +52,7 @@ func newProber(d *Dispatcher) *prober {
 // run probes until ctx ends. Without a question to probe it waits for the next one.
 func (p *prober) run(ctx context.Context) error {
 	var lastErr string
-	var next <-chan time.Time // nil: there was nothing to probe
+	next := p.startTimer(0) // nil: there was nothing to probe
 	return p.Feed.Follow(ctx, feed.NewQuestion|feed.Changed, func(b *feed.Batch) error {
 		isNeeded := true
 		if b.Fired {

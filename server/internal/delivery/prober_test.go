@@ -140,6 +140,20 @@ func TestProber_ShowsLostAgent(t *testing.T) {
 	h.waitForDelivery(q.ID, inState(schema.Acked))
 }
 
+// A restart of the hub must not prolong the time in which a lost agent seems to wait.
+func TestProber_StartsWithRound(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	q := h.addQuestion(store.NewQuestion{URL: startListener(t, closeWith(1000)).url(), Protocol: 2}, "")
+	w := newProber(h.dispatcher())
+	w.ProbeInterval = time.Hour
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.run(ctx) }()
+	t.Cleanup(func() { cancel(); require.ErrorIs(t, <-ended, context.Canceled) })
+	h.waitForWaiter(q.ID, schema.Listening)
+}
+
 // listingStore reports how many listeners each round of the prober finds.
 type listingStore struct {
 	store.Store
