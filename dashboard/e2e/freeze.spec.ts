@@ -22,7 +22,7 @@ test.describe('Freeze', () => {
 
     await page.keyboard.press('Shift+F')
     const bar = page.getByTestId('freeze-bar')
-    await expect(bar).toContainText('All agents are frozen')
+    await expect(bar).toContainText('All agents are frozen by local user')
     await expect(approve).toBeDisabled()
     await expect(card.getByTestId('cannot-answer')).toContainText('Nothing can be approved')
 

@@ -20,6 +20,7 @@ export const freezeBarText = {
     sessions: (n: number, app: string) => `${n} ${n === 1 ? 'session' : 'sessions'} of ${app}`,
     sentence: (subjects: string, isOne: boolean) =>
       `${subjects[0]?.toUpperCase() ?? ''}${subjects.slice(1)} ${isOne ? 'is' : 'are'} frozen`,
+    by: (names: string[]) => (names.length > 0 ? ` by ${names.join(', ')}` : ''),
   },
   counts: {
     stopped: (n: number) => `${n} stopped`,
