@@ -1,5 +1,5 @@
 import { accessibilityViolations } from './accessibility.ts'
-import { choose, detail, expect, openAt, test, visit, waitUntilLive } from './fixtures.ts'
+import { choose, detail, expect, openAt, row, test, visit, waitUntilLive } from './fixtures.ts'
 import type { Page } from '@playwright/test'
 import type { HubProcess } from './hub.ts'
 import { claimHub } from './people.ts'
@@ -158,6 +158,8 @@ test.describe('Live updates', () => {
     const left = page.getByTestId('action-bar')
     const step = (ms: number) =>
       page.evaluate((by) => (window as unknown as { stepClock: (ms: number) => void }).stepClock(by), ms)
+    await expect(left).toContainText('expires unapproved in')
+    await expect(row(page, id).getByTitle(/^expires unapproved at /)).toContainText('expires unapproved in')
     await expect(left).toContainText(/[45]:\d\d/)
     await step(3_600_000)
     const shown = await left.textContent()

@@ -11,10 +11,10 @@ export const uiText = {
   loading: 'Loading…',
   dialogNotLoaded: 'This did not load. The hub may be offline, or newer than this page.',
   copyFailed: 'Select and copy manually',
-  until: (time: string) => `until ${time}`,
+  expires: (permits: boolean) => `expires ${permits ? 'unapproved' : 'unanswered'} `,
+  in: 'in ',
+  at: 'at ',
   expired: 'expired',
-  timeLeft: 'time left ',
-  left: ' left',
   hiddenCharacter: 'hidden character ',
   hiddenTitle: (name: string | undefined) => `${name}, invisible character`,
 
