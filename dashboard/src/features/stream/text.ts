@@ -72,7 +72,6 @@ export const streamText = {
 
   range: {
     menu: (range: string) => `Time range: ${range}`,
-    time: 'Time',
     allTime: 'all time',
     from: 'From',
     to: 'To',

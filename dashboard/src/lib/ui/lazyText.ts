@@ -72,7 +72,6 @@ export const lazyUiText = {
 
   dates: {
     menu: (range: string) => `Time: ${range}`,
-    time: 'Time',
     from: 'First day',
     to: 'Last day',
     show: 'Show',
