@@ -85,6 +85,7 @@ export const inboxText = {
   header: {
     inbox: 'Inbox',
     session: 'session ',
+    asked: (id: number, ago: string) => `request #${id} · asked ${ago}`,
     commit: 'commit ',
     showSession: 'Show this session',
     viewers: (n: number) => `Also open on ${n === 1 ? 'another screen' : `${n} other screens`}.`,
