@@ -1,7 +1,7 @@
 // The heights of the list in px. They equal the styles of the list and its rows.
 
 /** The header of a group. */
-export const HEADER = 32
+export const HEADER = 28
 
 /** A row, the style variable --row. */
 export const ROW = 44
