@@ -11,15 +11,20 @@ const bash = (command: string, id: string) => ({
   tool_input: { command },
 })
 
-const appeal = (hub: HubProcess) =>
-  hub.event('PermissionDenied', bash('make publish', 't1'), {
+/** A refused call of Claude Code. later: its agent continues without an answer. */
+const appeal = (hub: HubProcess, command = 'make publish', later = false) =>
+  hub.event('PermissionDenied', bash(command, command), {
     ...claude,
     humanInTheLoop: {
       type: 'permission',
       protocolVersion: 2,
       question: 'Run a shell command',
-      appeal: { by: 'Claude Code auto mode', reason: 'It deletes files <b>outside</b> of the project.' },
-      toolCall: { name: 'Bash', arguments: { command: 'make publish' } },
+      appeal: {
+        by: 'Claude Code auto mode',
+        reason: 'It deletes files <b>outside</b> of the project.',
+        later,
+      },
+      toolCall: { name: 'Bash', arguments: { command } },
     },
   })
 
@@ -41,6 +46,7 @@ test.describe('Appeal', () => {
     await openAt(page, hub)
     const id = await appeal(hub)
     await expect(row(page, id)).toContainText('Appeals a refusal')
+    await expect(row(page, await appeal(hub, 'make later', true))).toContainText('Agent goes on meanwhile')
     await choose(page, id)
     const card = detail(page, id)
     await expect(card.getByTestId('appeal')).toContainText('Refused by Claude Code auto mode')
