@@ -68,7 +68,7 @@ type Result[T any] struct {
 // the request.
 //
 // Each function in details may add information for the approver. It gets the call and
-// the request, and may change everything in the request. Of its ToolCall only Editable
+// the request, and may change everything in the request. Only Editable of its ToolCall
 // counts: set it to let the approver change the arguments, if they are a JSON object. By
 // default they can't be changed, as in POST /events.
 func Guard[T any](client *Client, p policy.Policy, tool Tool[T], details ...func(ToolCall, *Request)) Tool[Result[T]] {

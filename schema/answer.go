@@ -127,7 +127,7 @@ type Status struct {
 	Held *PendingUndo `json:"held,omitempty"`
 }
 
-// OwnerMatch is whether the owners of the files decide. If not, everyone else who was to be asked may answer.
+// OwnerMatch is whether the owners of the files decide. If not, everyone else who would have been asked may answer.
 type OwnerMatch struct {
 	// State is matched: the recipients are owners; unstated: the requester named none; unknown: none of them has an
 	// account that may answer; or too_few: fewer may answer than have to agree.
@@ -404,7 +404,7 @@ type Response struct {
 	Remember          json.RawMessage `json:"remember,omitempty"` // one of the question's suggestions
 	// Interrupt ends the agent's turn with a denial. The question must be interruptible.
 	Interrupt bool `json:"interrupt,omitempty"`
-	// AskBack denies the call with a question for the agent, which is to answer it and to try the
+	// AskBack denies the call with a question for the agent, which should answer it and try the
 	// same call again. Permission is false or absent. It is not possible for votes and appeals.
 	AskBack string `json:"askBack,omitempty"`
 	// Revision is the status revision that the person saw, for optimistic concurrency. The hub

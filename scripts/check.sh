@@ -83,7 +83,7 @@ dist_is_current() {
 
 # The check needs the vulnerability database; GOVULNDB can point to a copy
 # (file:///path). If the database is unreachable, the check is skipped, except on GitHub,
-# where it is always reachable.
+# which always reaches it.
 vulnerabilities() {
   local log status=0
   log=$(mktemp) || return 1

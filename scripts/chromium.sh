@@ -3,7 +3,7 @@
 # Debian's package, or states the command that does.
 #
 # chromium.sh shell prints the path of the headless shell, in which the tests compute a quarter
-# less: it opens no window. Where it can't be installed it prints nothing, and the tests use Chromium.
+# less: it opens no window. If it can't be installed, it prints nothing, and the tests use Chromium.
 set -euo pipefail
 . "$(dirname "$0")/packages.sh"
 

@@ -9,8 +9,8 @@ import (
 	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
-// fileOperands are the programs whose operands are files, by what they do with them. Of the programs
-// after "skip:" the first operand is none, but a pattern, a script or a mode.
+// fileOperands are the programs whose operands are files, by what they do with them. After "skip:", the
+// first operand of a program is none, but a pattern, a script or a mode.
 var fileOperands = sync.OnceValue(func() map[string]string {
 	return namesByKind(`
 read: cat tac head tail less more wc stat file od xxd hexdump strings sort uniq cut nl fold base64 base32 md5sum sha1sum sha256sum sha512sum

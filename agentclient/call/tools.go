@@ -107,8 +107,8 @@ func KnownAgent(agent string) string {
 	return agent
 }
 
-// argumentTable is the meaning of arguments by name, for all tools. Of several names with one meaning the
-// first is the most specific one.
+// argumentTable is the meaning of arguments by name, for all tools. The first of
+// several names with one meaning is the most specific one.
 const argumentTable = `
 command: command cmd commandline cmdline shellcommand bashcommand script bash program executable run exec
 lines: commands

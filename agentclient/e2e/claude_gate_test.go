@@ -34,7 +34,7 @@ func (term *terminal) approve(t *testing.T, hasRun func() bool) {
 	}
 }
 
-// A background subagent's dialog opens only after the hook: at once if no one watches, later if
+// A background subagent's dialog opens only after the hook: immediately if no one watches, later if
 // someone does, and never if they answer first.
 func TestClaudeSubagent_DialogOpensAfterHook(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ type inspection struct {
 // cacheFile is written by any program of the account, so it only serves reports to the hub, which are not verified.
 func (m Machine) cacheFile() string { return filepath.Join(m.State, "inspected.json") }
 
-// inspect returns the inspection of the settings as they are.
+// inspect returns the inspection of the current settings.
 func (m Machine) inspect(known *manifest) (in inspection, err error) {
 	isCached := m.Cache && len(known.Files) > 0 // without an installation there is little to read
 	if isCached {

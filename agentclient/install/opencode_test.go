@@ -281,7 +281,7 @@ func TestOpenCodePlugin_FallsBackToServerURL(t *testing.T) {
 	require.Equal(t, `/api/session/ses_1/permission/per/1/reply {"reply":"once"}`, o.nextReply())
 }
 
-// In version 2 the plugin answers the hook of a permission, and leaves everything else as it is.
+// In version 2 the plugin answers the hook of a permission, and leaves everything else unchanged.
 func TestOpenCodePlugin_AnswersVersion2(t *testing.T) {
 	t.Parallel()
 	const events = "testdata/opencode2.mjs"

@@ -7,7 +7,7 @@ import (
 )
 
 // argument returns the member of an object with the first of these normalized names that it has; nil: none.
-// Of several spellings, one in lower case counts.
+// The one in lower case counts if there are several spellings.
 func argument(v *call.Value, names ...string) (value *call.Value) {
 	for _, name := range names {
 		found := ""

@@ -19,8 +19,8 @@ func Of(tool string, arguments json.RawMessage, cwd string) schema.Intent {
 }
 
 // OfCall returns the intent of a call that was read. It shows the commands, files and hosts of the reading,
-// and of several arguments with one meaning the one that agents read. Of an argument that is there twice it
-// shows all values: programs disagree on which one counts.
+// and of several arguments with one meaning the one that agents read. It shows all values of
+// an argument that is there twice: programs disagree on which one counts.
 func OfCall(c *call.Call, cwd string) schema.Intent {
 	in := intentOf(c, cwd)
 	if twice := repeated(c.Root()); twice != "" {

@@ -70,8 +70,8 @@ func middle(text string, limit int) string {
 	return strings.TrimSpace(string(runes[:head])) + " … " + strings.TrimSpace(string(runes[len(runes)-tail:]))
 }
 
-// shortPath returns a path relative to cwd, or to the home directory as ~. Of a long path it leaves out
-// directories, but never the file name.
+// shortPath returns a path relative to cwd, or to the home directory as ~. A long path
+// lacks directories, but never the file name.
 func shortPath(file, cwd string) string {
 	if len(file) > paths.MaxLength {
 		return middle(singleLine(file), maxFileName)

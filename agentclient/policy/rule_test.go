@@ -102,7 +102,7 @@ func TestRule_Consequence(t *testing.T) {
 	require.Equal(t, policy.Deny, p.Evaluate(policy.Call{Name: "trial", Arguments: raw(`{"consequence":"bad"}`)}).Effect, "an argument of that name")
 }
 
-// ask names who decides. Of two rules that ask, the fewer people and the more approvals count.
+// ask names who decides. The fewer people and the more approvals of two rules count.
 func TestRule_AskNamesOwnersAndQuorum(t *testing.T) {
 	t.Parallel()
 	parse := func(ask, then string) (*policy.File, error) {

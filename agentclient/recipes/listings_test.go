@@ -391,7 +391,7 @@ asyncio.run(main())
 	require.Equal(t, "changed\nNone\n{'error': 'Permission denied'}\nUse snake_case naming\nJest naming", out)
 }
 
-// Seed 003: the body of an event, as it is.
+// Seed 003: the body of an event, unchanged.
 func TestListing_EventBody(t *testing.T) {
 	t.Parallel()
 	body := listing(t, "003", `"source_app": "big-three-agents: alice"`)

@@ -120,7 +120,7 @@ test.describe('Live updates', () => {
     let silent = false
     await page.routeWebSocket(/\/stream/, (socket) => {
       const server = socket.connectToServer()
-      let dead = false // for ever, as after a sleep
+      let dead = false // forever, as after a sleep
       server.onMessage((message) => {
         dead ||= silent
         if (!dead) socket.send(message)

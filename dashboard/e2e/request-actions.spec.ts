@@ -284,7 +284,7 @@ test.describe('Request actions', () => {
     expect((await first.answer).permission).toBe(false)
   })
 
-  test('hold an approval of a call that may change something, and send everything else at once', async ({
+  test('hold an approval of a call that may change something, and send everything else immediately', async ({
     page,
     hub,
     agent,

@@ -77,7 +77,7 @@ func TestVerify_RemembersNewestEntry(t *testing.T) {
 }
 
 // TestVerify_ComparesExportWithStoredEntry gives the account an export whose end was cut off, and one
-// that was written anew: the hash chain of both is intact.
+// that was written again: the hash chain of both is intact.
 func TestVerify_ComparesExportWithStoredEntry(t *testing.T) {
 	t.Parallel()
 	w := &witness{t, startHubWithLedger(t, 5), t.TempDir()}

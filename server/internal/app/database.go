@@ -52,7 +52,7 @@ func (cfg *Config) explainOwner(err error) error {
 	}
 	place, files := denied.Path, databaseFile(cfg)+"*"
 	info, statErr := os.Lstat(place)
-	if statErr != nil { // it was to be created
+	if statErr != nil { // it does not exist yet
 		place = filepath.Dir(place)
 		files = place
 		info, statErr = os.Lstat(place)

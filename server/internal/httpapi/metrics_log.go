@@ -31,7 +31,7 @@ func newLogMetrics(registry prometheus.Registerer) *logMetrics {
 		questions:  counters("questions_total", "Questions settled since startup.", "outcome"),
 		deliveries: counters("deliveries_total", "Delivery state changes since startup.", "state"),
 		answerSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: "hookback", Name: "answer_seconds", Help: "Time from a question to its answer, by who answered.",
+			Namespace: "hookback", Name: "answer_seconds", Help: "Time from a question to its answer, by responder.",
 			Buckets: []float64{.01, .1, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600},
 		}, []string{"source"}),
 		deliverySeconds: prometheus.NewHistogram(prometheus.HistogramOpts{

@@ -327,7 +327,7 @@ func (h *Hub) endMessageWaitLocked(key store.SessionKey) {
 
 // sendNotice sends a person's decision about an appeal to the session, once the answer is final. A
 // reason without a sign-in reaches the model, as that of any denial does, and carries no name. The answer
-// stands even if its author may not send messages or the session can't have any.
+// counts even if its author may not send messages or the session can't have any.
 func (h *Hub) sendNotice(ctx context.Context, r *question.Notice) {
 	if r == nil {
 		return

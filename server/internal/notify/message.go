@@ -195,7 +195,7 @@ func (m *message) footer(clean func(string) string) string {
 	return b.String()
 }
 
-// withReasons returns the message with who must agree and why: the hub's findings, and last the agent's own words.
+// withReasons returns the message with the people who must agree and the reasons: the hub's findings, and last the agent's own words.
 func (m *message) withReasons() *message {
 	if m.asked == nil {
 		return m

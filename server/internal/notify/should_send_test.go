@@ -37,7 +37,7 @@ func TestCooldown_CountsOnlySentMessages(t *testing.T) {
 	h.requireNotifications(h.askQuestion("5"), "asked ada sent")
 }
 
-// Of many concurrent messages, one passes the cooldown.
+// One of many concurrent messages passes the cooldown.
 func TestCooldown_AppliesToConcurrentMessages(t *testing.T) {
 	t.Parallel()
 	h, server := newHarness(t, ada), startServer(t)

@@ -28,7 +28,7 @@ func (a Actor) name() string {
 	return a.Name
 }
 
-// responder is who answered. Only the audit log has the program: agents and pages get the public part.
+// responder is the caller that answered. Only the audit log has the program: agents and pages get the public part.
 type responder struct {
 	schema.Responder
 	Process *peer.Program `json:"process,omitempty"` // nil: the operating system does not report it

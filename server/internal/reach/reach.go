@@ -113,7 +113,7 @@ func (a *Address) Read() control.Reach { return a.current.Load().Reach }
 func (a *Address) IsOK() bool { return a.Read().State == control.ReachOK }
 
 // Links returns the base of links, and whether they work only on this machine, which it then names. An address that was
-// set is used as it is: an admin who sets a local one reads the messages on this machine, or forwards its port.
+// set is used unchanged: an admin who sets a local one reads the messages on this machine, or forwards its port.
 func (a *Address) Links() (base, machine string, isLocal bool) {
 	c := a.current.Load()
 	return c.PublicURL, c.Machine, c.State == control.ReachLocal && !c.isSet

@@ -48,7 +48,7 @@ var keyNames = []keyName{
 // trailingWords may follow a secret name: secret_key, password2.
 var trailingWords = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted"}
 
-// passWords come before "pass" where it is no password.
+// passWords come before a "pass" that is not a password.
 var passWords = []string{"by", "first", "second", "last", "one", "two", "multi", "single", "did", "all", "tests", "com", "sur"}
 
 // maxNameBytes limits how much of a name is read, counted from its end.

@@ -124,7 +124,7 @@ func (s *Set) Len() (n int) {
 }
 
 // Decide returns the rule that answers the question, or nil. A deny takes precedence over every
-// allow. Of several rules with the same effect the most specific is returned.
+// allow. The most specific of several rules with the same effect is returned.
 func (s *Set) Decide(c *Call, now schema.Millis) *schema.Rule {
 	if s == nil || IneligibleReason(c) != "" {
 		return nil

@@ -135,7 +135,7 @@ type Flows interface {
 	// able to sign in.
 	PutFlow(ctx context.Context, f *Flow, now time.Time, limit int) error
 
-	// TakeFlow removes a flow and returns it. Of several callers, one gets it. It fails with
+	// TakeFlow removes a flow and returns it. One of several callers gets it. It fails with
 	// schema.ErrNotFound if there is none, or if it has expired at now.
 	TakeFlow(ctx context.Context, id []byte, now time.Time) (Flow, error)
 }

@@ -48,7 +48,7 @@ func newAskFlags(env func(string) string) *askFlags {
 	a.Func("timeout", "how long to wait, a `duration` such as 90s or 10m; 0: no limit (default 5m)", a.setTimeout)
 	a.StringVar(&a.risk, "risk", "", "the risk `level`: low, medium, high or critical")
 	a.IntVar(&a.approvals, "approvals", 0, "how many people must agree, a `number` (default 1)")
-	a.StringVar(&a.to, "to", "", "who may answer: owner, owner_admins or `names` separated by commas (default: anyone; with --approvals owner_admins)")
+	a.StringVar(&a.to, "to", "", "the people who may answer: owner, owner_admins or `names` separated by commas (default: anyone; with --approvals owner_admins)")
 	a.StringVar(&a.why, "why", "", "the `reason` for asking, shown with the request")
 	a.StringVar(&a.commit, "commit", "", "the Git `commit` that this is about, 40 or 64 hex digits")
 	a.StringVar(&a.receipt, "receipt", "", "write the signed proof of the decision to this `file` (see hookback receipt)")

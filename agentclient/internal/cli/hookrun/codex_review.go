@@ -109,7 +109,7 @@ func (h *hookRun) codexTurn(in codexInput, limit time.Duration) transcript.Codex
 
 // configuredReviewer returns the reviewer in the first of Codex's configuration files that names one:
 // managed, of the project, of the user, of the system. A project can only name a person, because a program
-// makes the hook stand back. Files are read up to 1 MiB.
+// makes the hook step back. Files are read up to 1 MiB.
 func (h *hookRun) configuredReviewer(cwd string) string {
 	home := h.env("CODEX_HOME")
 	if home == "" {

@@ -61,7 +61,7 @@ func (h *hookRun) fileOwners(c *hook.Call) *schema.FileOwners {
 	return owners
 }
 
-// readCodeowners returns the repository's file and where it is; nil if there is none.
+// readCodeowners returns the repository's file and its place; nil if there is none.
 func readCodeowners(r *gitread.Repository) (file *codeowners.File, from string, err error) {
 	var commit gitread.OID
 	var ref string

@@ -31,7 +31,7 @@ events and never answers. --mode enforce is gate, and a tool call does not run w
 program is missing or fails. Agents without such a setting are refused.
 
 --wake adds a hook that waits in the background while a session of Claude Code is idle: a
-message from the dashboard then wakes it at once. Claude Code shows the message to the model as
+message from the dashboard then wakes it immediately. Claude Code shows the message to the model as
 feedback of a hook, not as input of its user. Installing without --wake removes that hook.
 
 The settings name the hub, so that HOOKBACK_URL can't choose another, and the hub's key is

@@ -54,7 +54,7 @@ export async function loadDocument(path: string): Promise<string | undefined> {
 /** A heading of a document and the text below it, until the next heading. */
 interface Section {
   path: string
-  /** Of the document. */
+  /** The title of the document. */
   of: string
   title: string
   text: string

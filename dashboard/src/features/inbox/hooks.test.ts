@@ -286,7 +286,7 @@ describe('Appeal', () => {
     expect(screen.queryByText(/Always/)).toBeNull()
     await press('d')
     expect(screen.queryByText(/rest of this session/)).toBeNull()
-    // The hook prints nothing when the refusal stands: a reason is a message to the session.
+    // The hook prints nothing when the refusal counts: a reason is a message to the session.
     expect(screen.queryByPlaceholderText(/The agent reads this/)).toBeNull()
     expect(screen.getByLabelText('Why should it stay refused?')).toBeDefined()
   })

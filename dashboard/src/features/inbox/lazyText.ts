@@ -71,7 +71,7 @@ export const lazyInboxText = {
   },
 
   reasons: {
-    label: 'Reasons that are sent at once',
+    label: 'Reasons that are sent immediately',
     sends: (reason: string) => `Send: ${reason}`,
     usual: {
       call: [

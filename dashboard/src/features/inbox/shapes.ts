@@ -95,7 +95,7 @@ export function groupsOf(requests: readonly Request[], freezes: readonly Freeze[
 
 /**
  * A word that is an operand by its form: a path or a number. Any other may be a subcommand or an option of
- * some program, wherever it stands, as in "git -C x log" or "npm run deploy".
+ * some program, at any place, as in "git -C x log" or "npm run deploy".
  */
 const OPERAND = /^(?!-)(?=.*[/.]|\d+$)[\p{L}\p{N}_.~/@%+,:*?-]+$/u
 

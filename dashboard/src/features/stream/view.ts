@@ -109,7 +109,7 @@ export class StreamView {
     return !this.detached && this.older.some(({ id }) => id === other.id) ? 'end' : 'row'
   }
 
-  /** Without the entries for which a row, or an earlier one of them, stands. */
+  /** Without the entries that a row, or an earlier one of them, shows. */
   private withoutRows(entries: Entry[]): Entry[] {
     const ids = new Set(entries.map((e) => e.id))
     return entries.filter(

@@ -1818,7 +1818,7 @@ export interface OwnedFiles {
 }
 
 /**
- * OwnerMatch is whether the owners of the files decide. If not, everyone else who was to be asked may
+ * OwnerMatch is whether the owners of the files decide. If not, everyone else who would have been asked may
  * answer.
  */
 export interface OwnerMatch {
@@ -2408,7 +2408,7 @@ export interface Response {
   /** Interrupt ends the agent's turn with a denial. The question must be interruptible. */
   interrupt?: boolean
   /**
-   * askBack denies the call with a question for the agent, which is to answer it and to try the same call
+   * askBack denies the call with a question for the agent, which should answer it and try the same call
    * again. Permission is false or absent. It is not possible for votes and appeals.
    */
   askBack?: string

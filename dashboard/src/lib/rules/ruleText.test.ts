@@ -47,11 +47,11 @@ it.each([
   [{}, 'The rule matches none of the 200 earlier requests.'],
   [
     { looked: 1, matched: 1, agreed: 1 },
-    'Of the 1 earlier request, the rule would have answered 1: 1 same as people decided.',
+    'The rule would have answered 1 of the 1 earlier request: 1 same as people decided.',
   ],
   [
     { matched: 14, agreed: 12, opposed: 1, undecided: 1 },
-    'Of the 200 earlier requests, the rule would have answered 14: 12 same as people decided, 1 opposite, 1 unanswered.',
+    'The rule would have answered 14 of the 200 earlier requests: 12 same as people decided, 1 opposite, 1 unanswered.',
   ],
 ])('backTestText(%j)', (found, words) => expect(backTestText(preview(found))).toBe(words))
 

@@ -182,7 +182,7 @@ export const rulesText = {
     opposed: (n: string) => `${n} opposite`,
     undecided: (n: string) => `${n} unanswered`,
     summary: (looked: string, matched: string, parts: string) =>
-      `Of the ${looked}, the rule would have answered ${matched}: ${parts}.`,
+      `The rule would have answered ${matched} of the ${looked}: ${parts}.`,
     legend: { agreed: 'Same as people decided', opposed: 'Opposite', undecided: 'Unanswered' },
   },
 

@@ -2,7 +2,7 @@ const ACTIONS = ['wheel', 'pointerdown', 'keydown', 'touchstart']
 const CONTROLS = 'input:not([type=radio]), input:checked, button, select, textarea, a[href]'
 
 /**
- * Scrolls what find returns into view: at once, and again while the parts of the page before it load, until the
+ * Scrolls what find returns into view: immediately, and again while the parts of the page before it load, until the
  * person acts. shown is called with it the first time. Returns a stop function.
  */
 function follow(find: () => HTMLElement | null | undefined, shown: (found: HTMLElement) => void): () => void {

@@ -28,7 +28,7 @@ type polls struct {
 
 // Poll returns the next frames for a client without a WebSocket as a message of version 2. It blocks until there
 // are any, for one heartbeat interval, or until ctx ends. If ctx ends with the cause schema.ErrSignIn, it returns that
-// and no frames. The last frame is a heartbeat with the position for the next poll. Any other position starts anew,
+// and no frames. The last frame is a heartbeat with the position for the next poll. Any other position starts again,
 // with a hello. Such a client reports no view and has no presence.
 func (s *Server) Poll(ctx context.Context, from Cursor, position string) ([]byte, error) {
 	s.Open.Inc()

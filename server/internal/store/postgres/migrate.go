@@ -52,7 +52,7 @@ func migrate(ctx context.Context, cfg *pgx.ConnConfig, files fs.FS, log *slog.Lo
 }
 
 // upgradeTables brings the tables of a schema from oldestUpgrade on to those of tables.Schema. The search index is
-// built anew. Older hubs can't use the tables any more.
+// built again. Older hubs can't use the tables any more.
 const upgradeTables = `CREATE TABLE IF NOT EXISTS coverage (host text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL, report bytea NOT NULL, reported_at bigint NOT NULL, proof bytea NOT NULL, proven_at bigint NOT NULL,
 	PRIMARY KEY (host, account, agent));
