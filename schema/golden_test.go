@@ -85,9 +85,6 @@ var messageTypes = map[string]reflect.Type{
 	"Freeze":          reflect.TypeFor[control.Freeze](),
 	"FreezeDraft":     reflect.TypeFor[control.FreezeDraft](),
 	"FreezeList":      reflect.TypeFor[control.FreezeList](),
-	"Claim":           reflect.TypeFor[control.Claim](),
-	"ClaimDraft":      reflect.TypeFor[control.ClaimDraft](),
-	"ClaimList":       reflect.TypeFor[control.ClaimList](),
 	"Alert":           reflect.TypeFor[control.Alert](),
 	"AlertList":       reflect.TypeFor[control.AlertList](),
 	"MachineReport":   reflect.TypeFor[control.MachineReport](),
@@ -145,7 +142,6 @@ var frameTypes = map[schema.FrameType]reflect.Type{
 
 	schema.PresenceFrame:  reflect.TypeFor[schema.Presence](),
 	schema.MessageFrame:   reflect.TypeFor[control.MessagesChanged](),
-	schema.ClaimFrame:     reflect.TypeFor[[]control.Claim](),
 	schema.AlertFrame:     reflect.TypeFor[[]control.Alert](),
 	schema.AllowanceFrame: reflect.TypeFor[[]schema.Rule](),
 	schema.HeartbeatFrame: reflect.TypeFor[schema.Heartbeat](),

@@ -40,7 +40,6 @@ const (
 	// RiskFrame reports the rating of a tool call, about a second after its event and when it changes.
 	// It is not part of the log (no seq): a page that reconnects reads the ratings again.
 	RiskFrame  FrameType = "risk"  // data: RiskyCall
-	ClaimFrame FrameType = "claim" // data: [Claim], all of them, see package control; no seq
 	AlertFrame FrameType = "alert" // data: [Alert], all open ones, see package control; no seq
 
 	AllowanceFrame FrameType = "allowance" // data: [Rule], all active ones of the scope session; no seq

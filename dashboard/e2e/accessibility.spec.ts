@@ -274,7 +274,7 @@ test.describe('Accessibility', () => {
       .evaluateAll((all) => all.map((a) => a.getAttribute('href')!))
     expect(documents.length).toBeGreaterThan(30)
     // The documents of the API have one form.
-    for (const path of [...documents, '/docs/api/claims']) {
+    for (const path of [...documents, '/docs/api/alerts']) {
       await visit(page, path)
       await expect(page.locator('article h1')).toBeVisible()
       expect.soft(await accessibilityViolations(page), path).toEqual([])

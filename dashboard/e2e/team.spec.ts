@@ -1,5 +1,5 @@
 import { accessibilityViolations, horizontalOverflow, smallTargets } from './accessibility.ts'
-import { expect, openAt, test, visit, waitUntilLive } from './fixtures.ts'
+import { expect, openAt, row, test, visit, waitUntilLive } from './fixtures.ts'
 import { claimHub, invitePerson, openInNewBrowser, userBadge } from './people.ts'
 import { lazyAppText } from '../src/app/lazyText.ts'
 
@@ -111,6 +111,7 @@ test.describe('Team', () => {
     await visit(grace, `/inbox/${id}`)
     await visit(page, `/inbox/${id}`)
     await expect(page.getByTestId('other-viewers')).toContainText('grace is looking.')
+    await expect(row(page, id)).toContainText('grace is looking.')
     expect(await accessibilityViolations(page)).toEqual([])
     await visitor.goto(`${hub.url}/inbox/${id}`)
     await waitUntilLive(visitor)

@@ -56,7 +56,6 @@ var frameData = map[schema.FrameType]reflect.Type{
 	schema.MessageFrame:   reflect.TypeFor[control.MessagesChanged](),
 	schema.HeartbeatFrame: reflect.TypeFor[schema.Heartbeat](),
 	schema.FreezeFrame:    reflect.TypeFor[[]control.Freeze](),
-	schema.ClaimFrame:     reflect.TypeFor[[]control.Claim](),
 	schema.AlertFrame:     reflect.TypeFor[[]control.Alert](),
 	schema.AllowanceFrame: reflect.TypeFor[[]schema.Rule](),
 	schema.RiskFrame:      reflect.TypeFor[history.RiskyCall](),
@@ -67,7 +66,7 @@ var fromClients = []string{
 	"RPC",
 	"Event", "HumanInTheLoop", "ToolCall", "FormQuestion", "Option", "Context", "Recipients", "Response", "Cancel", "Ack",
 	"Approvals", "SeenRevision", "ViewingMessage", "Extend", "RuleDraft", "ReplayDraft",
-	"GateFacts", "Installation", "MachineReport", "SafetySettings", "RequestDefaults", "RequestDefault", "ClaimDraft", "AlertRule",
+	"GateFacts", "Installation", "MachineReport", "SafetySettings", "RequestDefaults", "RequestDefault", "AlertRule",
 	"ShareDraft", "HitlVote", "HitlCancel", "ApproveCall", "RejectCall", "AgentApproval", "CallReport",
 	"SignInRequest", "LockState", "PersonDraft", "TokenDraft", "PasskeyDraft", "ChallengeRequest", "CredentialAction", "Confirmation",
 }
@@ -205,7 +204,7 @@ func frameSchema(from *jsonschema.Schema) *jsonschema.Schema {
 	def := &jsonschema.Schema{Description: from.Description}
 	for _, kind := range []schema.FrameType{
 		schema.Initial, schema.EventFrame, schema.HelloFrame, schema.StatusFrame, schema.Resync, schema.PresenceFrame,
-		schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.ClaimFrame, schema.AlertFrame,
+		schema.MessageFrame, schema.FreezeFrame, schema.RiskFrame, schema.AlertFrame,
 		schema.AllowanceFrame, schema.HeartbeatFrame,
 	} {
 		properties := jsonschema.NewProperties()

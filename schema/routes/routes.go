@@ -21,7 +21,6 @@ var Groups = []Group{
 	{"Requests", "The inbox of requests, votes, and approvals in the formats of other systems", slices.Concat(requests, authenticated(requests), approvals)},
 	{"People", "Accounts, roles, sign-ins, tokens and passkeys", slices.Concat(people, passkeys)},
 	{"Share links", "Links that show one session, read-only", shares},
-	{"Claims", "Who handles which pending request", claims},
 	{"Alerts", "Stuck agents, repeated failures and spending", alerts},
 	{"Coverage", "Which agents run the gate", coverage},
 	{"Rules", "Stored decisions that answer matching requests", rules},

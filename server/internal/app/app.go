@@ -265,7 +265,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	start("accounts", func() error { return a.auth.Run(workers) })
 	start("deadlines", func() error { return a.hub.Run(workers) })
-	others := &cluster{a.store, a.feed, &a.hub.Viewers, a.presence, a.server.Claims()}
+	others := &cluster{a.store, a.feed, &a.hub.Viewers, a.presence}
 	start("other hubs", func() error { return others.run(workers) })
 	for name, run := range a.leaderWorkers() {
 		start(name, func() error { return others.whileLeading(workers, run) })

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/httpapi/claims"
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
 	"github.com/hookback/hookback/server/internal/store"
@@ -24,7 +23,6 @@ type cluster struct {
 	feed     *feed.Feed
 	viewers  *hub.Viewers
 	presence *stream.Presence
-	claims   *claims.Claims
 }
 
 // whileLeading runs a worker whenever this hub leads, until ctx ends or the worker does by itself.
@@ -50,30 +48,27 @@ func (c *cluster) reportLeadership(ctx context.Context) error {
 // announceDelay is the shortest time between two announcements to the other hubs.
 const announceDelay = 100 * time.Millisecond
 
-// run reports to the other hubs which people view and handle which requests, and follows their
-// reports, until ctx ends.
+// run reports to the other hubs which people view which requests, and follows their reports, until ctx ends.
 func (c *cluster) run(ctx context.Context) error {
 	changed := feed.NewWakeup()
 	wake := func() { changed.Wake() }
 	c.store.ObserveMembers(wake)
 	c.viewers.Observe(wake)
 	c.presence.Observe(wake)
-	c.claims.Observe(wake)
 	var known []string
 	for {
-		c.store.Announce(store.MemberFacts{Watching: c.viewers.Own(), Presence: c.presence.Share(), Claims: c.claims.Share()})
+		c.store.Announce(store.MemberFacts{Watching: c.viewers.Own(), Presence: c.presence.Share()})
 		var ids []string
 		var watching int
-		var presence, claimed []json.RawMessage
+		var presence []json.RawMessage
 		for _, m := range c.store.Members() {
 			if ids = append(ids, m.ID); m.ID != c.store.Self() {
 				watching += m.Watching
-				presence, claimed = append(presence, m.Presence), append(claimed, m.Claims)
+				presence = append(presence, m.Presence)
 			}
 		}
 		c.viewers.SetOthers(watching)
 		c.presence.SetOthers(presence)
-		c.claims.SetOthers(claimed)
 		if !slices.Equal(known, ids) {
 			known = ids
 			c.feed.PublishFact(feed.Fact{Kinds: feed.Members})

@@ -27,7 +27,6 @@ const (
 	Alerts                        // an alert opened or closed; not in the log, the note is a []control.Alert
 	AlertRules                    // the alert rules changed; not in the log
 	NewAlert                      // an alert opened; not in the log, the note is a control.Alert
-	Claims                        // people claimed or released a request; not in the log, the note is a []control.Claim
 	Rules                         // another hub created a rule; not in the log
 	Members                       // a hub of the database came or went, or this one leads; not in the log
 	Allowances                    // an allowance was created or ended; not in the log, the note is a []schema.Rule

@@ -14,7 +14,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/routes"
 	"github.com/hookback/hookback/server/internal/httpapi/assets"
-	"github.com/hookback/hookback/server/internal/httpapi/claims"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/store"
@@ -37,11 +36,6 @@ func New(cfg Config) *Server {
 		Hub: cfg.Hub, Query: cfg.Query, Presence: cfg.Presence, Page: s.assets.Page(), PingInterval: cfg.PingInterval, WriteTimeout: cfg.StreamWriteTimeout,
 		Open: cfg.Metrics.streams, Slow: cfg.Metrics.slowStreams, Log: cfg.Log,
 	})
-	s.claims = claims.New(claims.Config{Presence: cfg.Presence, Clock: time.Now, Log: cfg.Log})
-	if cfg.Hub != nil {
-		s.claims.Store, s.claims.Feed, s.claims.People, s.claims.Clock = cfg.Hub.Store, cfg.Hub.Feed, cfg.Hub.People, cfg.Hub.Clock
-		go s.claims.Run(s.stopping)
-	}
 	s.app = fiber.New(fiber.Config{
 		// Without Immutable, strings of a request are overwritten by a later one.
 		Immutable:     true,

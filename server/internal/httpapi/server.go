@@ -15,7 +15,6 @@ import (
 	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/coverage"
 	"github.com/hookback/hookback/server/internal/httpapi/assets"
-	"github.com/hookback/hookback/server/internal/httpapi/claims"
 	"github.com/hookback/hookback/server/internal/httpapi/middleware"
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -106,7 +105,6 @@ type Server struct {
 	assets  *assets.Files
 	netHTTP middleware.NetHTTP
 	streams *stream.Server
-	claims  *claims.Claims
 	conns   *middleware.Connections
 	places  *middleware.Places
 
@@ -124,9 +122,6 @@ type Server struct {
 	closing context.Context
 	close   context.CancelFunc
 }
-
-// Claims returns who handles which request.
-func (s *Server) Claims() *claims.Claims { return s.claims }
 
 // Serve serves connections of ln until Shutdown, which closes ln.
 func (s *Server) Serve(ln net.Listener) error { return s.serve(s.conns.Listen(ln, nil)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// shareHandlers returns the handlers of the routes of share links and claims.
+// shareHandlers returns the handlers of the routes of share links.
 func (s *Server) shareHandlers() map[string]handler {
 	return map[string]handler{
 		"GET " + control.PathShares: handle(func(r *request, _ none) ([]control.Share, error) {
@@ -27,16 +27,6 @@ func (s *Server) shareHandlers() map[string]handler {
 			return s.Shares.List(r, store.SessionKey{}, r.by.Identity)
 		}),
 		"GET " + control.PathShared: handle(s.shared),
-
-		"GET " + control.PathClaims: handle(func(*request, none) (control.ClaimList, error) { return s.claims.List(), nil }),
-		"POST " + control.PathClaim: byID(func(r *request, id schema.EventID, d control.ClaimDraft) (control.ClaimList, error) {
-			err := s.claims.Claim(r, id, d.To, r.by.Identity)
-			return s.claims.List(), err
-		}),
-		"DELETE " + control.PathClaim: byID(func(r *request, id schema.EventID, _ none) (control.ClaimList, error) {
-			err := s.claims.Release(r, id, r.by.Identity)
-			return s.claims.List(), err
-		}),
 	}
 }
 

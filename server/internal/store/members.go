@@ -64,5 +64,4 @@ type Member struct {
 type MemberFacts struct {
 	Watching int             `json:"watching,omitempty"` // number of open pages
 	Presence json.RawMessage `json:"presence,omitempty"` // people and the requests that they view, in the form of package stream
-	Claims   json.RawMessage `json:"claims,omitempty"`   // who handles which request, in the form of package claims
 }

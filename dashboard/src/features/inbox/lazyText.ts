@@ -62,14 +62,6 @@ export const lazyInboxText = {
     earlier: (id: number) => `Request #${id}`,
   },
 
-  claim: {
-    holder: (person: string, by = '') =>
-      `${person ? `${person} has` : 'You have'} it${by && `, given by ${by}`}`,
-    take: 'Take the request',
-    release: 'Release the request',
-    give: (person: string) => `Give the request to ${person}`,
-  },
-
   reasons: {
     label: 'Reasons that are sent immediately',
     sends: (reason: string) => `Send: ${reason}`,

@@ -2,7 +2,7 @@ import { freezeOf } from '../../lib/stream/freezes'
 import { isHighRisk, isRisky, requestTitle, type Lists, type Request } from '../../lib/stream/requests'
 import { shortSession } from '../../lib/stream/eventView'
 import { callSummary } from '../../lib/format/callPreview'
-import type { Claim, Freeze } from '../../lib/api/schema'
+import type { Freeze } from '../../lib/api/schema'
 import { inboxText } from './text'
 
 const copy = inboxText.bulk.blockers
@@ -56,12 +56,12 @@ export function parseView(query: URLSearchParams, within: { from?: number; to?: 
 }
 
 /** Whether a request matches the filters. */
-export function matchesView(r: Request, view: View, me = '', claims: readonly Claim[] = []): boolean {
+export function matchesView(r: Request, view: View, me = ''): boolean {
   const { kind, agents, risk, find, from = -Infinity, to = Infinity } = view
   if (kind && r.question.type !== kind) return false
   if (agents.length > 0 && !agents.includes(r.event.source_app)) return false
   if (r.askedAt < from || r.askedAt >= to) return false
-  if (view.mine && me && !isMine(r, me, claims)) return false
+  if (view.mine && me && !isMine(r, me)) return false
   if (risk && !isHighRisk(r)) return false
   const words = find.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return true
@@ -80,22 +80,20 @@ export function matchesView(r: Request, view: View, me = '', claims: readonly Cl
 }
 
 /**
- * Whether a request waits for this person: addressed to them, as an owner or by name, and not voted yet; for
- * everyone, because no owner can decide it; or taken by them or given to them.
+ * Whether a request waits for this person: addressed to them, as an owner or by name, and not voted yet; or for
+ * everyone, because no owner can decide it.
  */
-const isMine = ({ id, status }: Request, me: string, claims: readonly Claim[]): boolean =>
+const isMine = ({ status }: Request, me: string): boolean =>
   status.status === 'pending' &&
-  (status.recipients
-    ? (status.awaiting ?? []).includes(me)
-    : status.owners !== undefined || claims.some((claim) => claim.id === id && claim.person === me))
+  (status.recipients ? (status.awaiting ?? []).includes(me) : status.owners !== undefined)
 
 /** Whether any filter is active. */
 export const isFiltered = (v: View): boolean =>
   !!(v.kind || v.risk || v.find || v.mine || v.from || v.to) || v.agents.length > 0
 
-export function filterLists(all: Lists, view: View, me = '', claims: readonly Claim[] = []): Lists {
+export function filterLists(all: Lists, view: View, me = ''): Lists {
   if (!isFiltered(view)) return all
-  const few = (list: Request[]) => list.filter((r) => matchesView(r, view, me, claims))
+  const few = (list: Request[]) => list.filter((r) => matchesView(r, view, me))
   return {
     undelivered: few(all.undelivered),
     needs: few(all.needs),

@@ -13,7 +13,6 @@ import type {
   Channel,
   ChannelDraft,
   ChannelFilter,
-  ClaimList,
   Freeze,
   FreezeDraft,
   FreezeList,
@@ -79,15 +78,6 @@ export const freeze = (draft: FreezeDraft) => post<Freeze>('/api/freezes', draft
 
 /** Lifts a freeze. */
 export const liftFreeze = (id: number) => remove<Freeze>(`/api/freezes/${id}`)
-
-/** Who handles which pending request. */
-export const claims = () => call<ClaimList>('/api/claims')
-
-/** Shows to everyone that a person handles the request. */
-export const claim = (id: number, to: string) => post<ClaimList>(`/events/${id}/claim`, { to })
-
-/** Ends a claim. */
-export const releaseClaim = (id: number) => remove<ClaimList>(`/events/${id}/claim`)
 
 /** The filters of a request list. */
 export interface RequestQuery {

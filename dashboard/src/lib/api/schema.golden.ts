@@ -1,7 +1,7 @@
 // Generated from schema/testdata by go run ./schema/gen. Do not edit.
 
 // prettier-ignore
-import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelFilter, ChannelTestResult, ChatAccounts, ChatCode, Claim, ClaimDraft, ClaimList, Confirmation, Control, CoverageList, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, ImportedSession, LedgerEntry, Link, LinkPreview, LinkVote, LockState, MachineReport, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Report, RequestDefaults, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
+import type { Ack, AgentApproval, Alert, AlertList, AlertRule, AlertRuleList, Answer, Approval, Approvals, ApproveCall, AutomaticPage, BatchResult, CallReport, Cancel, ChallengeRequest, Channel, ChannelDraft, ChannelFilter, ChannelTestResult, ChatAccounts, ChatCode, Confirmation, Control, CoverageList, CredentialAction, Envelope, Event, Extend, FilterOptions, Frame, Freeze, FreezeDraft, FreezeList, Health, Hello, HitlCancel, HitlPage, HitlRequest, HitlStats, HitlVote, HubKey, HumanInTheLoop, ImportedSession, LedgerEntry, Link, LinkPreview, LinkVote, LockState, MachineReport, Me, Message, MessageDraft, MessagesChanged, NotificationSettings, NowReport, OTLPResponse, Overview, PairingCode, Passkey, PasskeyDraft, PasskeyOptions, Person, PersonDraft, PolicyLine, PolicyList, PolicyReport, Presence, Problem, PushKey, PushMessage, PushSubscription, QuestionContext, RPC, Reach, ReachSettings, Receipt, RejectCall, Replay, ReplayDraft, Report, RequestDefaults, Response, RiskyCalls, Rule, RuleDraft, RulePreview, Safety, SafetySettings, SearchResult, SessionDetail, SessionFiles, SessionPage, Share, ShareDraft, SharedSession, SignIn, SignInRequest, SignInResult, SpendReport, Status, StatusChange, TestDenial, TestRequest, TestTicket, Token, TokenDraft, ViewingMessage, WaitStatus } from './schema'
 
 // prettier-ignore
 export const v1AnswerChoice = {"choice":"Vitest","respondedAt":1734189245000,"hookEvent":{"id":9678,"source_app":"my-agent","session_id":"session-123","hook_event_type":"DecisionPoint","payload":{"agent_name":"alice","permission_type":"framework","question":"Which testing framework?"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Which testing framework?","type":"choice","choices":["Jest","Vitest","Mocha"]}}} satisfies Answer
@@ -217,15 +217,6 @@ export const v2ChatAccountsLinked = {"accounts":[{"kind":"telegram","account":"1
 export const v2ChatCodeCreated = {"code":"K7QWZ3M5T2XPLB6NDRVY4GHJAC","expiresAt":1767323645000,"bots":[{"kind":"telegram","name":"hookback_ada_bot"},{"kind":"slack","name":"hookback"}]} satisfies ChatCode
 
 // prettier-ignore
-export const v2ClaimHandedOver = {"id":42,"person":"ada","by":"grace","expires_at":1734189365000} satisfies Claim
-
-// prettier-ignore
-export const v2ClaimDraftTo = {"to":"grace"} satisfies ClaimDraft
-
-// prettier-ignore
-export const v2ClaimListActive = {"claims":[{"id":42,"person":"ada","by":"grace","expires_at":1734189365000}]} satisfies ClaimList
-
-// prettier-ignore
 export const v2ConfirmationProof = {"proof":{"id":"a2V5","rawId":"a2V5","type":"public-key","response":{"clientDataJSON":"e30","authenticatorData":"AA","signature":"AA"}}} satisfies Confirmation
 
 // prettier-ignore
@@ -278,9 +269,6 @@ export const v2FrameAlert = {"type":"alert","data":[{"id":7,"rule":2,"kind":"err
 
 // prettier-ignore
 export const v2FrameAllowance = {"type":"allowance","data":[{"id":7,"then":"allow","text":"Allow harmless calls, in the session f3a91c07 of api-refactor, for 15 minutes or until the session ends","scope":"session","tool":"","source_app":"api-refactor","session_id":"f3a91c07","from":42,"createdAt":1795262400000,"createdBy":"ada","expiresAt":1795263300000,"uses":0}]} satisfies Frame
-
-// prettier-ignore
-export const v2FrameClaim = {"type":"claim","data":[{"id":42,"person":"ada","by":"grace","expires_at":1734189365000}]} satisfies Frame
 
 // prettier-ignore
 export const v2FrameEvent = {"type":"event","seq":42,"data":{"id":42,"uid":"0193c5f8-6d0a-7c3e-9a41-5f2b8c7d6e14","source_app":"shop-api","session_id":"s","hook_event_type":"PermissionRequest","payload":{"tool_name":"Bash"},"timestamp":1734189234000,"humanInTheLoop":{"question":"Go on?","type":"permission"},"humanInTheLoopStatus":{"status":"pending","expiresAt":1734189534000,"revision":1}}} satisfies Frame

@@ -533,30 +533,6 @@ export interface ChatCode {
   bots: ChatBot[]
 }
 
-/**
- * Claim states that a person handles a pending request. It informs the others and blocks nothing. The hub
- * keeps claims in memory only: a restart ends them, and they are not in the audit log.
- */
-export interface Claim {
-  id: EventID
-  person: string
-  /** who handed the request over to Person */
-  by?: string
-  /** renewed while a page of Person shows the request */
-  expires_at: Millis
-}
-
-/** ClaimDraft is the body of POST /events/:id/claim. */
-export interface ClaimDraft {
-  /** a person with the role operator; absent: the caller */
-  to?: string
-}
-
-/** ClaimList is the response of the routes of claims: all active claims, by the id of the request. */
-export interface ClaimList {
-  claims: Claim[]
-}
-
 /** Class is the hub's classification of a tool call. */
 export type Class = 'harmless' | 'risky' | 'unknown'
 
@@ -997,7 +973,6 @@ export type Frame =
   | { type: 'message'; data: MessagesChanged; seq?: number }
   | { type: 'freeze'; data: Freeze[]; seq?: number }
   | { type: 'risk'; data: RiskyCall; seq?: number }
-  | { type: 'claim'; data: Claim[]; seq?: number }
   | { type: 'alert'; data: Alert[]; seq?: number }
   | { type: 'allowance'; data: Rule[]; seq?: number }
   | { type: 'heartbeat'; data: Heartbeat; seq?: number }
@@ -1014,7 +989,6 @@ export type FrameType =
   | 'freeze'
   | 'heartbeat'
   | 'risk'
-  | 'claim'
   | 'alert'
   | 'allowance'
 

@@ -1,4 +1,4 @@
-import type { Alert, Claim, Freeze, Rule } from '../api/schema'
+import type { Alert, Freeze, Rule } from '../api/schema'
 import type { Frame } from '../api/types'
 import { FrameScheduler } from './frameScheduler'
 
@@ -9,8 +9,6 @@ export class HubNotices {
   readonly scheduler = new FrameScheduler<Topic>()
   /** The active freezes, oldest first. */
   freezes: readonly Freeze[] = []
-  /** Who handles which pending request. */
-  claims: readonly Claim[] = []
   /** The rules that allow the harmless calls of a session; some may have expired. */
   allowances: readonly Rule[] = []
   /** The open alerts, the newest first. */
@@ -20,7 +18,6 @@ export class HubNotices {
   protected receiveNotice({ type, data }: Frame): void {
     if (type === 'freeze') this.setFreezes(data as Freeze[])
     else if (type === 'alert') this.setAlerts(data as Alert[])
-    else if (type === 'claim') this.setClaims(data as Claim[])
     else if (type === 'allowance') this.setAllowances(data as Rule[])
   }
 
@@ -40,11 +37,5 @@ export class HubNotices {
   setAllowances(active: readonly Rule[]): void {
     this.allowances = active
     this.scheduler.invalidate('freezes')
-  }
-
-  /** Replaces the active claims. */
-  setClaims(active: readonly Claim[]): void {
-    this.claims = active
-    this.scheduler.invalidate('presence')
   }
 }

@@ -98,11 +98,6 @@ export const live = {
     presence()
     return hub.presence
   },
-  /** Who handles which pending request. */
-  get claims() {
-    presence()
-    return hub.claims
-  },
   /** The open alerts, the newest first. */
   get alerts() {
     freezes()

@@ -140,11 +140,8 @@ func TestPresence_CountsPagesOfOtherHubs(t *testing.T) {
 	b.Observe(func() { changed++ })
 	a.setFocus(&stream{person: "grace"}, true)
 	require.Nil(t, new(Presence).Share())
-	require.False(t, b.IsShowing("grace", 7))
 
 	b.SetOthers([]json.RawMessage{a.Share(), nil, json.RawMessage("{")})
-	require.True(t, b.IsShowing("grace", 7))
-	require.False(t, b.IsShowing("grace", 8))
 	require.True(t, b.IsViewing("grace"))
 	require.False(t, b.IsViewing("ada"))
 	require.Equal(t, schema.Presence{Screens: 3, Looking: []schema.ViewedRequest{

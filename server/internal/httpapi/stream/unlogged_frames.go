@@ -83,20 +83,6 @@ func (p *Presence) IsViewing(person string) bool {
 	return slices.ContainsFunc(p.others, func(o SharedPresence) bool { return slices.Contains(o.Focused, person) })
 }
 
-// IsShowing reports whether a client of that person shows the request, at any hub.
-func (p *Presence) IsShowing(person string, id schema.EventID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for st, shown := range p.viewing {
-		if shown == id && st.person == person && person != "" {
-			return true
-		}
-	}
-	return slices.ContainsFunc(p.others, func(o SharedPresence) bool {
-		return slices.ContainsFunc(o.Looking, func(r schema.ViewedRequest) bool { return r.ID == id && slices.Contains(r.People, person) })
-	})
-}
-
 // setViewing records which request a client shows; id 0 means none.
 func (p *Presence) setViewing(st *stream, id schema.EventID) {
 	p.mu.Lock()
@@ -343,11 +329,11 @@ const maxQueuedNotices = 64 << 10
 // noticeFrames are the frames that are not part of the log, by the kind of their fact. The note
 // of the fact is the frame's data.
 var noticeFrames = map[feed.Kinds]schema.FrameType{
-	feed.Messages: schema.MessageFrame, feed.Ratings: schema.RiskFrame, feed.Claims: schema.ClaimFrame,
+	feed.Messages: schema.MessageFrame, feed.Ratings: schema.RiskFrame,
 	feed.Alerts: schema.AlertFrame, feed.Allowances: schema.AllowanceFrame,
 }
 
-const noticeKinds = feed.Messages | feed.Ratings | feed.Claims | feed.Alerts | feed.Allowances
+const noticeKinds = feed.Messages | feed.Ratings | feed.Alerts | feed.Allowances
 
 // followNotices sends the facts of noticeFrames to every stream of version 2 until ctx ends.
 func (s *Server) followNotices(ctx context.Context) {
