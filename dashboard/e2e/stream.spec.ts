@@ -74,9 +74,9 @@ test.describe('Stream', () => {
     await openAt(page, hub, '/stream')
     await page.locator(`#event-${big}`).click()
     const drawer = page.getByTestId('drawer')
+    await drawer.getByRole('button', { name: 'Show all' }).click()
     await expect(drawer).toContainText('the very end')
     await expect(page.getByTestId('pill')).toBeVisible()
-    await drawer.getByRole('tab', { name: 'Raw' }).click()
     await expect(drawer.getByRole('tabpanel')).toContainText('"tool_name": "Read"')
     await expect(page).toHaveURL(new RegExp(`event=${big}`))
     await page.getByTestId('rows').focus()
@@ -86,6 +86,7 @@ test.describe('Stream', () => {
     await expect(drawer).toHaveCount(0)
     await expect(page.getByTestId('pill')).toHaveCount(0)
     await page.goto(`${hub.url}/stream?event=${big}`)
+    await drawer.getByRole('button', { name: 'Show all' }).click()
     await expect(drawer).toContainText('the very end')
   })
 

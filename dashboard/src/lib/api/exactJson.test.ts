@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isNumber, isObject, numbersIn, parseJson, parseNumber, toJson } from './exactJson'
+import { isNumber, isObject, numbersIn, parseJson, parseNumber, readableJson, toJson } from './exactJson'
 
 const NUMBERS = [
   '9007199254740993',
@@ -28,6 +28,25 @@ describe('JSON with exact numbers', () => {
     const json = String.raw`{"1e400":"[1e400, 5.0","__proto__":{"x":5.0},"q\"":"\\","\\\"":"\\\\\" ,1e400","n":1e400}`
     expect(toJson(parseJson(json))).toBe(json)
     expect(Array.from(numbersIn(json), String)).toEqual(['5.0', '1e400'])
+  })
+
+  it('keeps line feeds for people, and nothing else', () => {
+    const value = {
+      command: 'a\nb',
+      escaped: String.raw`c:\new`,
+      quoted: '",\n"d": 1',
+      n: parseJson('1e400'),
+    }
+    expect(readableJson(value)).toBe(
+      String.raw`{
+  "command": "a
+b",
+  "escaped": "c:\\new",
+  "quoted": "\",
+\"d\": 1",
+  "n": 1e400
+}`,
+    )
   })
 
   it('calculates with a number as JavaScript does', () => {

@@ -54,6 +54,10 @@ export const toJson = (value: unknown, indent?: number): string =>
     indent,
   ).replace(MARKED, '$1')
 
+/** JSON for people: line feeds in texts stay line feeds. */
+export const readableJson = (value: unknown): string =>
+  toJson(value, 2).replace(/\\(.)/g, (escape, of) => (of === 'n' ? '\n' : escape))
+
 /** The numbers of a valid document, outside of its strings. */
 export function* numbersIn(json: string): Generator<RegExpExecArray, undefined> {
   const token = /"|-?\d[\d.eE+-]*/g

@@ -46,7 +46,7 @@ export const lazyUiText = {
     ofCall: 'Events of this call',
     parts: { start: 'Start', end: 'End', other: 'Also', request: 'Request' },
     show: 'Show',
-    tabs: { payload: 'Payload', raw: 'Raw', transcript: 'Transcript' } as Record<string, string>,
+    tabs: { event: 'Event', transcript: 'Transcript' } as Record<string, string>,
     loadingSize: (kib: number) => `Loading ${kib} KiB…`,
     transcriptFailed: 'The transcript did not load. The hub may be offline, or newer than this page.',
   },
@@ -76,12 +76,6 @@ export const lazyUiText = {
     to: 'Last day',
     show: 'Show',
     order: 'The last day must not be before the first day.',
-  },
-
-  json: {
-    items: (n: number) => `${n} items`,
-    members: (n: number) => `${n} ${n === 1 ? 'member' : 'members'}`,
-    more: (n: number) => `… ${n} more: see Raw`,
   },
 
   transcript: {
@@ -127,7 +121,6 @@ export const lazyUiText = {
     emptyResult: 'Empty',
   },
   code: {
-    showAllOf: (total: string) => `Show all ${total}`,
     showAllCharacters: (n: number) => `Show all ${count(n)} characters`,
   },
 }
