@@ -92,21 +92,4 @@ export const streamText = {
     now: 'now',
     perSecond: (rate: string) => `${rate}/s`,
   },
-
-  view: {
-    menu: 'View',
-    newestFirst: 'Newest first',
-    wrap: 'Wrap to three lines',
-    columns: 'Columns',
-    hint: 'Narrow windows hide some columns.',
-    names: {
-      time: 'Time',
-      agent: 'Agent',
-      session: 'Session',
-      type: 'Type',
-      tool: 'Tool',
-      model: 'Model',
-      took: 'Duration',
-    },
-  },
 }
