@@ -154,12 +154,12 @@ test.describe('Setup', () => {
     await rm(machine.home, { recursive: true })
   })
 
-  test('runs the policy, doctor and Claude Code HTTP snippets as written', async ({ page, hub }) => {
+  test('runs the policy snippet, and the doctor and Claude Code HTTP snippets of the guide, as written', async ({
+    page,
+    hub,
+  }) => {
     const machine = await aMachine()
     await openAt(page, hub, '/settings/agents')
-    await step(page, 'agents')
-      .locator('summary')
-      .evaluateAll((all) => all.forEach((s) => (s as HTMLElement).click()))
     const block = (name: string) => page.getByRole('region', { name: new RegExp(`^${name}: `) }).innerText()
     expect((await shell(await block('Connect your agents'), machine).ended).out).toContain(
       'no coding agent was found',
@@ -167,13 +167,28 @@ test.describe('Setup', () => {
     await mkdir(join(machine.home, '.claude'))
     expect((await shell(await block('Connect your agents'), machine).ended).code).toBe(0)
     expect((await shell(await block('Policy'), machine).ended).code).toBe(0)
-    const doctor = await shell(await block('Doctor'), machine).ended
+    const doctor = await shell(`HOOKBACK_URL='${hub.url}' hookback doctor`, machine).ended
     expect(doctor.code, doctor.out).toBe(0)
     await expect(page.getByTestId('agent-claude-code')).not.toHaveAttribute('data-done')
 
-    const { hooks } = JSON.parse(await block('Claude Code over HTTP')) as {
-      hooks: Record<string, [{ hooks: [{ url: string }] }]>
+    const link = page.getByRole('link', { name: 'Claude Code without installing anything' })
+    await expect(link).toHaveAttribute('href', '/docs/agents#claude-code-without-an-installation')
+    const guide = await readFile(join(root, 'server/docs/guide/agents.md'), 'utf8')
+    const settings = /```json\n(\{"hooks": .*?)```/s.exec(guide)![1]!
+    const { hooks } = JSON.parse(settings.replaceAll('http://127.0.0.1:4000', hub.url)) as {
+      hooks: Record<string, [{ hooks: [Record<string, unknown> & { url: string }] }]>
     }
+    for (const [name, [group]] of Object.entries(hooks)) {
+      const limit = { PermissionRequest: 3600, Elicitation: 120 }[name]
+      expect(group.hooks[0].timeout, name).toBe(limit)
+      expect(group.hooks[0].url.endsWith(`?limit=${limit}`), name).toBe(limit !== undefined)
+      expect(group.hooks[0], name).toMatchObject({
+        headers: { 'X-Claude-Entrypoint': '$CLAUDE_CODE_ENTRYPOINT' },
+        allowedEnvVars: ['CLAUDE_CODE_ENTRYPOINT'],
+      })
+    }
+    expect(Object.keys(hooks)).toHaveLength(14)
+    expect(hooks).not.toHaveProperty('SessionStart') // Claude Code runs no HTTP hooks for this event
     const call = async (event: string, name: string) =>
       fetch(hooks[event]![0].hooks[0].url, {
         method: 'POST',

@@ -125,7 +125,7 @@ func (d *doctor) examineHTTPHooks(all []install.InstalledHooks) bool {
 		case slices.ContainsFunc(all, func(hooks install.InstalledHooks) bool { return hooks.Agent == agent }):
 			d.warn(agent, "remove one of the two", "%s: %s to %s in addition to the installed hooks: each event is sent twice", file, formatCount(len(f.Events), "http hook"), f.URL)
 		case f.NoEntrypoint:
-			d.warn(agent, "copy the http hooks from Settings, Agents again", "%s: %s to %s without the header X-Claude-Entrypoint: the dashboard can't answer while Claude Code's own dialog is open", file, formatCount(len(f.Events), "http hook"), f.URL)
+			d.warn(agent, "copy the http hooks from the guide (agents.md) again", "%s: %s to %s without the header X-Claude-Entrypoint: the dashboard can't answer while Claude Code's own dialog is open", file, formatCount(len(f.Events), "http hook"), f.URL)
 		default:
 			d.ok(agent, "%s: %s to %s", file, formatCount(len(f.Events), "http hook"), f.URL)
 			d.findings[len(d.findings)-1].Remedy = "if others use this machine: hookback install --agent claude-code, and remove the http hooks; Claude Code checks no signature"

@@ -52,48 +52,6 @@ export const agentCommands = (hub: string): AgentCommand[] =>
     ...(afterInstall[id] ? { after: afterInstall[id] } : {}),
   }))
 
-/** The events that Claude Code reports over HTTP, in addition to its questions. */
-const OBSERVED = [
-  'UserPromptSubmit',
-  'PreToolUse',
-  'PostToolUse',
-  'PostToolUseFailure',
-  'PermissionDenied',
-  'Notification',
-  'SubagentStart',
-  'SubagentStop',
-  'PreCompact',
-  'Stop',
-  'StopFailure',
-  'SessionEnd',
-]
-
-/** Claude Code settings for HTTP hooks, which need no installation. */
-export function httpHookSettings(hub: string): string {
-  // The hub cannot see how Claude Code runs. Without this header, claude -p counts as a session at its dialog.
-  const entrypoint =
-    '"headers": {"X-Claude-Entrypoint": "$CLAUDE_CODE_ENTRYPOINT"}, "allowedEnvVars": ["CLAUDE_CODE_ENTRYPOINT"]'
-  const askHook = (limit: number) =>
-    `{"type": "http", "url": "${hub}/hooks/claude-code?limit=${limit}", "timeout": ${limit}, ${entrypoint}}`
-  const observeHook = `{"type": "http", "url": "${hub}/hooks/claude-code", ${entrypoint}}`
-  const line = (name: string, hook: string) => `    "${name}": [{"hooks": [${hook}]}]`
-  const lines = [
-    line('PermissionRequest', askHook(3600)),
-    line('Elicitation', askHook(120)), // Claude Code shows nothing else in the meantime
-    ...OBSERVED.map((name) => line(name, observeHook)),
-  ]
-  return `{\n  "hooks": {\n${lines.join(',\n')}\n  }\n}`
-}
-
-/** The environment variables that make Claude Code report tokens and cost. */
-export const telemetryEnv = (hub: string): string =>
-  [
-    'export CLAUDE_CODE_ENABLE_TELEMETRY=1',
-    'export OTEL_LOGS_EXPORTER=otlp OTEL_METRICS_EXPORTER=otlp',
-    'export OTEL_EXPORTER_OTLP_PROTOCOL=http/json',
-    `export OTEL_EXPORTER_OTLP_ENDPOINT=${hub}`,
-  ].join('\n')
-
 /** Reports whether the hook took an event that it does not know for a call that is about to run. */
 export const hasUnknownEvent = (event: Event): boolean =>
   (event as { hook?: { unknownEvent?: boolean } }).hook?.unknownEvent === true

@@ -2,20 +2,11 @@ import { expect, test } from 'vitest'
 import { aRequest, anEvent } from '../../testing/factories'
 import { newestOf, newestUserQuestion } from './steps'
 import { codingAgents } from '../../lib/format/codingAgents'
-import {
-  loadLastSeen,
-  hasUnknownEvent,
-  hubEnvPrefix,
-  httpHookSettings,
-  saveLastSeen,
-  telemetryEnv,
-  agentCommands,
-} from './agentCommands'
+import { loadLastSeen, hasUnknownEvent, hubEnvPrefix, saveLastSeen, agentCommands } from './agentCommands'
 
 test('commands contain the hub address unless it is the default', () => {
   const hub = 'http://127.0.0.1:5123'
-  for (const text of [hubEnvPrefix(hub), httpHookSettings(hub), telemetryEnv(hub)])
-    expect(text).toContain(hub)
+  expect(hubEnvPrefix(hub)).toContain(hub)
   for (const { command } of agentCommands(hub)) expect(command).toMatch(/ --hub 127\.0\.0\.1:5123$/)
   expect(hubEnvPrefix('http://127.0.0.1:4000')).toBe('')
   expect(agentCommands('http://localhost:4000')[0]?.command).toBe('hookback install --agent claude')
@@ -35,18 +26,6 @@ test('agents that a test runs have a proven version, others have none', () => {
   const proven = new Map(agentCommands('').map((row) => [row.agent.id, row.proven]))
   expect(proven.get('claude-code')).toMatch(/^\d+\.\d+\.\d+$/)
   expect(proven.get('windsurf')).toBeUndefined()
-})
-
-test('httpHookSettings is JSON, with timeouts for the hooks that ask', () => {
-  const { hooks } = JSON.parse(httpHookSettings('http://x:1')) as {
-    hooks: Record<string, { hooks: { url: string; timeout?: number }[] }[]>
-  }
-  for (const [name, [group]] of Object.entries(hooks)) {
-    const limit = { PermissionRequest: 3600, Elicitation: 120 }[name]
-    expect(group?.hooks[0]?.timeout, name).toBe(limit)
-    expect(group?.hooks[0]?.url.endsWith(`?limit=${limit}`), name).toBe(limit !== undefined)
-  }
-  expect(hooks).not.toHaveProperty('SessionStart') // Claude Code runs no HTTP hooks for this event
 })
 
 test('saveLastSeen stores times, and loadLastSeen ignores invalid values', () => {
@@ -74,17 +53,6 @@ test('newestUserQuestion ignores test requests', () => {
       ?.id,
   ).toBe(2)
   expect(newestUserQuestion([ask(3, 'hookback-test'), { event: anEvent(2) }])).toBeUndefined()
-})
-
-test('every http hook sends how Claude Code was started', () => {
-  const { hooks } = JSON.parse(httpHookSettings('http://127.0.0.1:4000')) as {
-    hooks: Record<string, { hooks: { headers: object; allowedEnvVars: string[] }[] }[]>
-  }
-  for (const [group] of Object.values(hooks))
-    expect(group?.hooks[0]).toMatchObject({
-      headers: { 'X-Claude-Entrypoint': '$CLAUDE_CODE_ENTRYPOINT' },
-      allowedEnvVars: ['CLAUDE_CODE_ENTRYPOINT'],
-    })
 })
 
 test('an event that the hook did not know is recognized', () => {
