@@ -315,7 +315,7 @@ func TestAssets_ServeDashboard(t *testing.T) {
 	require.Empty(t, b)
 
 	for _, path := range []string{
-		"/inbox/12", "/stream", "/sessions", "/sessions/demo/s1", "/r/7", "/setup", "/settings", "/team/people", "/overview?days=7",
+		"/inbox/12", "/stream", "/sessions", "/sessions/demo/s1", "/r/7", "/settings", "/team/people", "/overview?days=7",
 		"/sessions/a%2Fb/..%2F..%2Fetc%2Fpasswd", "/sessions/www.example.com/main.js", "/sessions/api/%2e%2e%2Fevents", "/sessions/~./~..",
 	} {
 		resp, b = r.do("GET", path, "", "Accept", "text/html,application/xhtml+xml", "Accept-Encoding", "identity")

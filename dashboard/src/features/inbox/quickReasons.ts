@@ -19,16 +19,8 @@ const OWN = 2
 const KEPT = 60
 const LONGEST = 80
 
-const isOwnReason = (value: unknown): value is OwnReason =>
-  typeof value === 'object' &&
-  value !== null &&
-  ['kind', 'tool', 'reason'].every((name) => typeof (value as Record<string, unknown>)[name] === 'string')
-
 /** The kept reasons, newest first. */
-function ownReasons(): OwnReason[] {
-  const saved = readStored(NAME)
-  return Array.isArray(saved) ? saved.filter(isOwnReason) : []
-}
+const ownReasons = () => (readStored(NAME) ?? []) as OwnReason[]
 
 /** The reasons that are offered: the newest own ones for this tool, then the usual ones. */
 export function quickReasons(kind: ReasonKind, tool: string): string[] {

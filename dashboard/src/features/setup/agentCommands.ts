@@ -59,12 +59,6 @@ export const hasUnknownEvent = (event: Event): boolean =>
 const STORAGE_KEY = 'hookback.setup.heard'
 
 /** When each agent's newest event arrived, in ms. It outlives the events in memory. */
-export function loadLastSeen(): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(readStored(STORAGE_KEY) ?? {}).filter(
-      (e): e is [string, number] => typeof e[1] === 'number',
-    ),
-  )
-}
+export const loadLastSeen = () => (readStored(STORAGE_KEY) ?? {}) as Record<string, number>
 
 export const saveLastSeen = (lastSeen: Record<string, number>): void => store(STORAGE_KEY, lastSeen)

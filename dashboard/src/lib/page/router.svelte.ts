@@ -34,26 +34,11 @@ const fixedPaths: Record<string, Place> = {
 for (const tab of teamTabs) fixedPaths[`/team/${tab}`] = { screen: 'team', tab }
 for (const tab of settingsTabs) fixedPaths[`/settings/${tab}`] = { screen: 'settings', tab }
 
-/** Paths that lead elsewhere: sections without a tab, and addresses in old mails and bookmarks. */
+/** Paths of sections without a tab. */
 const redirects: Record<string, string> = {
-  '/rules': '/policy',
-  '/policy/rules': '/policy',
-  '/policy/replay': '/policy',
-  '/policy/automatic': '/?tab=automatic',
   '/team': '/team/people',
   '/settings': '/settings/agents',
   '/settings#hub': '/settings/hub', // opened by hookback pair
-  '/setup': '/settings/agents',
-  '/settings/people': '/team/people',
-  '/settings/notifications': '/settings/hub',
-  '/settings/notifications#this-browser': '/settings/preferences',
-  '/team/notifications': '/settings/hub',
-  '/team/notifications#this-browser': '/settings/preferences',
-  '/settings/appearance': '/settings/preferences',
-  '/settings/approvals': '/settings/preferences',
-  '/settings/keyboard': '/settings/preferences',
-  '/settings/browser': '/settings/preferences',
-  '/settings/record': '/team/audit',
 }
 
 const withoutSlash = (path: string) => path.replace(/([^/])\/$/, '$1')

@@ -1,4 +1,4 @@
-import { defaults, preferenceNames, parsePreferences, type Preferences } from './preferences'
+import { defaults, type Preferences } from './preferences'
 import { readStored, store } from './stored'
 
 export type { Theme, Undo } from './preferences'
@@ -6,12 +6,14 @@ export type { Theme, Undo } from './preferences'
 const NAME = 'hookback.settings'
 const SNOOZED = 'hookback.snoozed'
 
+const load = (): Preferences => ({ ...defaults(), ...(readStored(NAME) as Partial<Preferences>) })
+
 /** The preferences as properties. Setting one stores and applies it. */
 class Settings {
-  private saved: Preferences = $state(parsePreferences(readStored(NAME)))
+  private saved: Preferences = $state(load())
 
   constructor() {
-    for (const name of preferenceNames)
+    for (const name of Object.keys(defaults()) as (keyof Preferences)[])
       Object.defineProperty(this, name, {
         enumerable: true,
         get: () => this.saved[name],
@@ -41,7 +43,7 @@ class Settings {
   listen(target: Window): () => void {
     const changed = (e: StorageEvent) => {
       if (e.key !== NAME && e.key !== null) return
-      this.saved = parsePreferences(readStored(NAME))
+      this.saved = load()
       this.apply()
     }
     target.addEventListener('storage', changed)
@@ -58,10 +60,8 @@ export const settings = new Settings() as Settings & Preferences
 
 /** The snoozed requests: id → end of the snooze by the hub's clock. */
 export function loadSnoozed(now: number): Map<number, number> {
-  const pairs = readStored(SNOOZED)
-  const sound = (pair: unknown): pair is [number, number] =>
-    Array.isArray(pair) && pair.length === 2 && pair.every(Number.isFinite) && pair[1] > now
-  return new Map(Array.isArray(pairs) ? pairs.filter(sound) : [])
+  const pairs = (readStored(SNOOZED) ?? []) as [id: number, until: number][]
+  return new Map(pairs.filter(([, until]) => until > now))
 }
 
 export const saveSnoozed = (requests: ReadonlyMap<number, number>): void => store(SNOOZED, [...requests])
