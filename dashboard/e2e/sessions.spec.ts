@@ -199,21 +199,25 @@ test.describe('Sessions', () => {
       await expect(page).toHaveURL(/\/sessions$/)
     })
 
-    test('zooms with the wheel, pans by dragging and opens on click', async ({ page, hub, agent }) => {
+    test('zooms with Ctrl and the wheel, scrolls and opens on click', async ({ page, hub, agent }) => {
       const ids = await postSession(hub, agent)
       await openAt(page, hub, sessionPath)
       await expect(line(page, ids.pending)).toBeVisible()
       const box = (await lanes(page).boundingBox())!
       await page.mouse.move(box.x + box.width * 0.6, box.y + 90)
+      await page.keyboard.down('Control')
       await page.mouse.wheel(0, -400)
+      await page.keyboard.up('Control')
       await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
-      await page.mouse.down()
-      await page.mouse.move(box.x + box.width * 0.4, box.y + 90, { steps: 4 })
-      await page.mouse.up()
+      const left = () => lanes(page).evaluate((scroller) => scroller.scrollLeft)
+      const zoomed = await left()
+      expect(zoomed).toBeGreaterThan(0)
+      await page.mouse.wheel(-200, 0)
+      await expect.poll(left).toBeLessThan(zoomed)
       await expect(page.getByTestId('drawer')).toBeHidden()
       await page.getByRole('button', { name: 'Show everything' }).click()
-      // The pending wait is at the right end of the first lane.
-      await page.mouse.click(box.x + box.width - 60, box.y + 61)
+      await expect(lanes(page)).toHaveAttribute('data-zoom', '1.00')
+      await lanes(page).locator('.wait.waiting').click()
       await expect(page.getByTestId('drawer')).toContainText('PermissionRequest')
       await expect(page).toHaveURL(new RegExp(`#${ids.pending}$`))
     })
@@ -229,6 +233,13 @@ test.describe('Sessions', () => {
       await openAt(page, hub, sessionPath)
       await expect(lanes(page)).toHaveAttribute('data-bars', '10020', { timeout: 120_000 })
       expect(await page.getByTestId('turn-line').count()).toBeLessThan(60)
+      const bars = lanes(page).locator('[data-bar]')
+      expect(await bars.count()).toBeLessThan(600)
+      await lanes(page).focus()
+      for (let i = 0; i < 12; i++) await page.keyboard.press('+')
+      await expect(lanes(page)).not.toHaveAttribute('data-zoom', '1.00')
+      expect(await bars.count()).toBeLessThan(1200)
+      await page.keyboard.press('0')
       const slow = await page.evaluate(async () => {
         const list = document.querySelector('[data-testid=turns]') as HTMLElement
         const times: number[] = []

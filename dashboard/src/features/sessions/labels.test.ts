@@ -5,7 +5,7 @@ import { aRequest, anEvent } from '../../testing/factories'
 import { Session } from './timeline'
 import { mergeSessions } from './mergeSessions'
 import { formatDollars } from '../../lib/format/amounts'
-import { escapeInvisible, sessionState, shortDir, barDescription, barStatus } from './labels'
+import { sessionState, shortDir, barDescription, barStatus } from './labels'
 
 it.each([
   [0, '< 1 ms'],
@@ -35,10 +35,6 @@ it.each([
   ['/homes/dev', '/homes/dev'],
   ['/srv/x', '/srv/x'],
 ])('shortDir(%s) is %s', (dir, short) => expect(shortDir(dir)).toBe(short))
-
-it('escapeInvisible names invisible characters', () => {
-  expect(escapeInvisible('a\u202eb\n  c\u200b')).toBe('a[RLO]b c[ZWSP]')
-})
 
 it('sessionState distinguishes needs-you, working, idle and ended', () => {
   const s = { pending: 0, ended: false, lastAt: 1000 }

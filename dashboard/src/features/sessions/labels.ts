@@ -5,7 +5,6 @@ import { kindNames } from '../../lib/format/text'
 import { toRequest } from '../../lib/stream/requests'
 import type { Session as SessionSummary } from '../../lib/api/schema'
 import { agentState, type AgentRequests, type AgentState } from '../../lib/stream/agents'
-import { splitInvisible } from '../../lib/format/invisibleChars'
 import { barDuration, barLine, unionDuration, type Bar, type Session } from './timeline'
 import { timelineText } from './text'
 
@@ -61,13 +60,6 @@ export function barDescription(bar: Bar, session: Session, now: number): string 
   if (session.lanes.length > 1) parts.push(bar.lane.name)
   parts.push(timeOfDay(bar.start))
   return parts.filter((p) => p !== '').join(', ')
-}
-
-/** Text for a canvas, with invisible characters as [NAME], because a canvas can't mark them. */
-export function escapeInvisible(text: string): string {
-  return splitInvisible(text.replaceAll(/\s+/g, ' '))
-    .map((p) => (p.mark ? `[${p.mark}]` : p.text))
-    .join('')
 }
 
 /** The state of a session, from its summary and, if the page has them, its requests. */

@@ -5,17 +5,20 @@ import type { Bar } from './timeline'
 export interface Gap {
   from: number
   to: number
-  /** Reports whether a call or a wait covers the period. */
-  covered: boolean
 }
 
 const GAP_WIDTH = 34 // px
-const MAX_GAP_SHARE = 0.35 // of the view, for all gaps together at zoom 1
+/** A gap that is wider has a label, px. */
+export const LABELED = 20
+const MAX_GAP_SHARE = 0.35 // of the width, for all gaps together
+const MAX_WIDTH = 10_000_000
 const MIN_IDLE = 10_000
 const MAX_IDLE = 300_000
 const MIN_COVERED = 60_000
 
 interface Segment extends Gap {
+  /** Reports whether a call or a wait covers it. */
+  covered: boolean
   length: number
 }
 
@@ -45,118 +48,84 @@ export function findGaps(bars: readonly Bar[], now: number): Gap[] {
   const work = all.reduce((sum, s) => sum + (s.covered ? s.length : 0), 0)
   const idle = Math.min(MAX_IDLE, Math.max(MIN_IDLE, work * 0.15))
   return all.flatMap(({ from, to, covered, length }): Gap[] => {
-    if (!covered) return length > idle ? [{ from, to, covered }] : []
+    if (!covered) return length > idle ? [{ from, to }] : []
     const others = work - length
     if (others < 1000 || length <= Math.max(MIN_COVERED, 3 * others)) return []
     const kept = Math.max(MIN_COVERED / 4, others / 2)
-    return [{ from: from + kept, to: to - kept, covered }]
+    return [{ from: from + kept, to: to - kept }]
   })
 }
 
-/** Up to this number of bars, the gaps are computed for every change. */
-const ALWAYS_UP_TO = 500
-
-/**
- * Caches the gaps of a growing session. For a long session they are computed once per second,
- * and when it has grown by 5 %. New bars come after the cached gaps, so these stay correct.
- */
-export class GapFolder {
-  private gaps: Gap[] = []
-  private barCount = 0
-  private second = 0
-
-  update(session: { bars: readonly Bar[]; busy: boolean; last: number }, now: number): Gap[] {
-    const n = session.bars.length
-    const second = Math.floor(now / 1000)
-    if (second === this.second && n > ALWAYS_UP_TO && n < this.barCount * 1.05) return this.gaps
-    this.barCount = n
-    this.second = second
-    return (this.gaps = findGaps(session.bars, session.busy ? now : session.last))
-  }
+/** The value at x of a line through points. Both coordinates of the points ascend. */
+function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
+  const i = bisect(1, xs.length - 1, (k) => (xs[k] ?? 0) < x)
+  const from = xs[i - 1] ?? 0
+  const length = (xs[i] ?? 0) - from
+  const share = length > 0 ? Math.min(1, Math.max(0, (x - from) / length)) : 0
+  const y = ys[i - 1] ?? 0
+  return y + share * ((ys[i] ?? 0) - y)
 }
 
-/** Maps time to x coordinates, with gaps folded. */
+/** Maps time to x coordinates and back, with gaps folded. */
 export class TimeScale {
-  /** px per ms outside of gaps */
-  private pxPerMs = 1
-  private gapWidth = GAP_WIDTH
-  /** Element i is the total duration of the gaps before gap i. */
-  private readonly foldedBefore: number[] = []
-  private readonly unfolded: number
   readonly end: number
+  /** The largest useful width: 0.05 ms per px, as far as browsers can lay out. */
+  readonly maxWidth: number
+  private readonly pxPerMs: number // outside of gaps
+  private readonly times: number[] = []
+  private readonly xs: number[] = []
 
+  /** box: where the session is, in px. */
   constructor(
     readonly start: number,
     end: number,
     readonly gaps: readonly Gap[],
+    { left, width }: { left: number; width: number },
   ) {
     this.end = Math.max(end, start + 1)
-    let sum = 0
-    for (const b of gaps) {
-      this.foldedBefore.push(sum)
-      sum += b.to - b.from
-    }
-    this.unfolded = Math.max(1, this.end - start - sum)
+    const folded = gaps.reduce((sum, { from, to }) => sum + to - from, 0)
+    const unfolded = Math.max(1, this.end - start - folded)
+    const gapWidth = Math.min(GAP_WIDTH, (MAX_GAP_SHARE * width) / gaps.length)
+    this.pxPerMs = (width - gaps.length * gapWidth) / unfolded
+    this.maxWidth = Math.min(MAX_WIDTH, unfolded * 20)
+    this.addPoint(start, left)
+    for (const { from, to } of gaps) this.addPoint(to, this.addPoint(from) + gapWidth)
+    this.addPoint(this.end)
   }
 
-  /** Sets the width. At zoom 1 the whole session fits into it. */
-  fit(width: number, zoom: number): this {
-    const n = this.gaps.length
-    this.gapWidth = n === 0 ? 0 : Math.min(GAP_WIDTH, (MAX_GAP_SHARE * width * zoom) / n)
-    this.pxPerMs = Math.max(0, width * zoom - n * this.gapWidth) / this.unfolded
-    return this
-  }
-
-  get width(): number {
-    return this.unfolded * this.pxPerMs + this.gaps.length * this.gapWidth
-  }
-
-  /** The largest useful zoom: 0.05 ms per px. */
-  maxZoom(width: number): number {
-    return Math.max(1, (this.unfolded * 20) / Math.max(1, width))
-  }
-
-  private index(t: number): number {
-    // the last gap that starts before t
-    return bisect(0, this.gaps.length, (i) => (this.gaps[i]?.from ?? Infinity) < t) - 1
+  private addPoint(time: number, x?: number): number {
+    const last = this.times.length - 1
+    const at = x ?? (this.xs[last] ?? 0) + (time - (this.times[last] ?? 0)) * this.pxPerMs
+    this.times.push(time)
+    this.xs.push(at)
+    return at
   }
 
   x(time: number): number {
-    const t = Math.min(Math.max(time, this.start), this.end)
-    const i = this.index(t)
-    const b = this.gaps[i]
-    if (!b) return (t - this.start) * this.pxPerMs
-    const left = (b.from - this.start - (this.foldedBefore[i] ?? 0)) * this.pxPerMs + i * this.gapWidth
-    if (t < b.to) return left + ((t - b.from) / (b.to - b.from)) * this.gapWidth
-    return left + this.gapWidth + (t - b.to) * this.pxPerMs
+    return interpolate(this.times, this.xs, time)
   }
 
   t(x: number): number {
-    const b = this.gaps[bisect(0, this.gaps.length, (i) => this.x(this.gaps[i]?.from ?? 0) <= x) - 1]
-    if (!b) return Math.min(this.end, this.start + x / this.pxPerMs)
-    const left = this.x(b.from)
-    if (x < left + this.gapWidth)
-      return b.from + ((x - left) / Math.max(0.001, this.gapWidth)) * (b.to - b.from)
-    return Math.min(this.end, b.to + (x - left - this.gapWidth) / this.pxPerMs)
+    return interpolate(this.xs, this.times, x)
   }
 
-  /** Round times between x0 and x1, at least `room` px apart. */
+  /** Round times between x0 and x1, at least `room` px apart, outside of gaps and beside their labels. */
   ticks(x0: number, x1: number, room: number): number[] {
-    const step = steps.find((s) => s * this.pxPerMs >= room) ?? (steps.at(-1) as number)
+    const step = steps.find((one) => one * this.pxPerMs >= room) ?? 30 * day
+    const next = (time: number) => this.start + Math.ceil((time - this.start) / step) * step
     const out: number[] = []
-    let lastX = -Infinity
-    let t = this.start + Math.max(0, Math.floor((this.t(Math.max(0, x0)) - this.start) / step)) * step
-    for (let n = 0; n < 400 && t <= this.end; n++) {
-      const within = this.gaps[this.index(t)]
-      if (within && t > within.from && t < within.to) {
-        t = this.start + Math.ceil((within.to - this.start) / step) * step
+    let free = x0
+    let t = next(this.t(x0))
+    while (t <= this.end && this.x(t) <= x1) {
+      const gap = this.gaps[bisect(0, this.gaps.length, (i) => (this.gaps[i]?.to ?? 0) <= t)]
+      if (gap && gap.from < t) {
+        t = next(gap.to)
         continue
       }
-      const x = this.x(t)
-      if (x > x1) break
-      if (x >= x0 && x - lastX >= room) {
+      const labelAt = gap && this.x(gap.to) - this.x(gap.from) > LABELED ? this.x(gap.from) : Infinity
+      if (this.x(t) >= free && this.x(t) + room / 2 < labelAt) {
         out.push(t)
-        lastX = x
+        free = this.x(t) + room
       }
       t += step
     }
@@ -166,36 +135,10 @@ export class TimeScale {
 
 const [s, min, h, day] = [1000, 60_000, 3_600_000, 86_400_000]
 const steps = [
-  1,
-  2,
-  5,
-  10,
-  20,
-  50,
-  100,
-  200,
-  500,
-  s,
-  2 * s,
-  5 * s,
-  10 * s,
-  15 * s,
-  30 * s,
-  min,
-  2 * min,
-  5 * min,
-  10 * min,
-  15 * min,
-  30 * min,
-  h,
-  2 * h,
-  3 * h,
-  6 * h,
-  12 * h,
-  day,
-  2 * day,
-  7 * day,
-  30 * day,
+  ...[1, 10, 100].flatMap((ms) => [ms, 2 * ms, 5 * ms]),
+  ...[s, min].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((n) => n * unit)),
+  ...[1, 2, 3, 6, 12].map((n) => n * h),
+  ...[1, 2, 7].map((n) => n * day),
 ]
 
 /** The time since the start, for the axis: "0", "45 s", "2:05", "1:02:00", "+2 d 3:00:00". */

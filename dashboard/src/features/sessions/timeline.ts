@@ -34,8 +34,6 @@ export interface Bar {
   readonly index: number
   readonly lane: Lane
   readonly turn: Turn
-  /** The track within the lane, from 0. Overlapping calls are on different tracks. */
-  track: number
   start: number
   /** undefined until it ends */
   end: number | undefined
@@ -63,9 +61,6 @@ export interface Lane {
   readonly start: number
   /** When a subagent ended. */
   end: number | undefined
-  /** Calls and waits, oldest first. In a track only waits overlap. A wait for a call is in the call. */
-  readonly tracks: Bar[][]
-  readonly marks: Bar[]
   /** All bars, in the order of the log. */
   readonly bars: Bar[]
 }
@@ -86,8 +81,6 @@ export interface Turn {
 export type Row =
   | { turn: Turn; bar?: undefined; headingsBefore: number }
   | { bar: Bar; turn?: undefined; headingsBefore: number }
-
-const MAX_TRACKS = 8
 
 type HookRole = 'begin' | 'end' | 'failure' | 'denial' | 'other'
 
@@ -235,8 +228,6 @@ export class Session {
       depth: parent ? parent.depth + (parent.key === '' ? 0 : 1) : 0,
       start: at,
       end: undefined,
-      tracks: [],
-      marks: [],
       bars: [],
     }
     this.lanesByAgent.set(key, lane)
@@ -310,13 +301,12 @@ export class Session {
     }
   }
 
-  private addBar(bar: Omit<Bar, 'index' | 'turn' | 'track' | 'style' | 'tool'>, heading = false): Bar {
+  private addBar(bar: Omit<Bar, 'index' | 'turn' | 'style' | 'tool'>, heading = false): Bar {
     const { event, lane, host } = bar
     const made: Bar = {
       ...bar,
       index: this.bars.length,
       turn: this.turn,
-      track: 0,
       style: eventStyle(event),
       tool: toolOf(event),
     }
@@ -325,22 +315,7 @@ export class Session {
     for (const id of made.ids) if (!this.barsByEvent.has(id)) this.barsByEvent.set(id, made)
     if (host || heading) this.rowIndexes[made.index] = host ? this.row(host) : this.rows.length - 1
     else this.rowIndexes[made.index] = this.rows.push({ bar: made, headingsBefore: this.turns.length }) - 1
-    if (made.kind === 'mark') lane.marks.push(made)
-    else if (!host) this.assignTrack(made)
     return made
-  }
-
-  /** Puts a bar on the first free track. Waits that overlap share one: together they are one wait. */
-  private assignTrack(bar: Bar): void {
-    const { tracks } = bar.lane
-    const isFree = (track: Bar[]) =>
-      track
-        .slice(startOfWaits(track, track.length - 1))
-        .every((b) => b.end !== undefined && b.end <= bar.start)
-    let at = tracks.findIndex(isFree)
-    if (at < 0 && bar.kind === 'wait') at = tracks.findIndex((track) => track.at(-1)?.kind === 'wait')
-    bar.track = at >= 0 ? at : Math.min(tracks.length, MAX_TRACKS - 1)
-    ;(tracks[bar.track] ??= []).push(bar)
   }
 
   private beginCall(e: Event, at: number, lane: Lane): void {
@@ -480,12 +455,6 @@ export class Session {
     if (state === 'failed') bar.turn.failures++
     if (heading) bar.turn.prompt = bar
   }
-}
-
-/** The index of the first of the waits next to each other in a track that may overlap the bar at an index. */
-export function startOfWaits(track: readonly Bar[], index: number): number {
-  while (index > 0 && track[index - 1]?.kind === 'wait') index--
-  return Math.max(0, index)
 }
 
 /** The duration of a bar in ms, up to now if it has not ended. */
