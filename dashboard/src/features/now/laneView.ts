@@ -55,6 +55,25 @@ export function laneViews(
   return views
 }
 
+/** The length of a strip, ms. */
+export const STRIP_MS = 600_000
+
+/** The height of a bar as a share: the first events count most, so that one is visible beside hundreds. */
+export const barShare = (n: number): number => (n > 0 ? Math.min(1, 0.25 + Math.log10(n) * 0.375) : 0)
+
+/** The bars of a strip as the path of an SVG image: a bucket is one unit wide, the strip one unit high. */
+export const stripPath = (counts: readonly number[]): string =>
+  counts.map((n, i) => (n > 0 ? `M${i + 0.15},1V${1 - barShare(n)}h.7V1z` : '')).join('')
+
+/** The parts of a strip in which a person was waited for, in percent. */
+export function waitBoxes(waits: readonly Wait[], stripFrom: number, now: number) {
+  const percent = (at: number) => Math.min(100, Math.max(0, (100 * (at - stripFrom)) / STRIP_MS))
+  return waits.flatMap(({ from, to = now }) => {
+    const [left, width] = [percent(from), percent(to) - percent(from)]
+    return width > 0 ? [{ left, width }] : []
+  })
+}
+
 /** The length of the union of the waits after from, in whole seconds as ms. */
 export function unionLength(waits: readonly Wait[], from: number, now: number): number {
   let length = 0

@@ -4,10 +4,9 @@ import type { Event } from '../../lib/api/types'
 import { RequestIndex } from '../../lib/stream/agents'
 import { groupRequests, noLists, toRequest, type Request } from '../../lib/stream/requests'
 import { aRequest, anEvent } from '../../testing/factories'
-import { barShare, drawStrip } from './drawStrip'
 import { LaneModel, keyOf, type Lane } from './laneModel'
 import { arrangeLanes, type LaneRank } from './laneOrder'
-import { laneViews, unionLength } from './laneView'
+import { barShare, laneViews, stripPath, unionLength, waitBoxes } from './laneView'
 
 const NOW = 1_700_000_100_000
 const lane = (more: Partial<NowLane> = {}): NowLane => ({
@@ -208,7 +207,7 @@ describe('arrangeLanes', () => {
   })
 })
 
-describe('drawStrip', () => {
+describe('Strip', () => {
   it('shows one event, and never more than the height', () => {
     expect(barShare(0)).toBe(0)
     expect(barShare(1)).toBe(0.25)
@@ -216,29 +215,13 @@ describe('drawStrip', () => {
     expect(barShare(1e6)).toBe(1)
   })
 
-  it('draws bars and waits within the strip', () => {
-    const boxes: number[][] = []
-    const pen = new Proxy({} as CanvasRenderingContext2D, {
-      get: (_, name) => (name === 'fillRect' ? (...box: number[]) => boxes.push(box) : () => undefined),
-      set: () => true,
-    })
-    const counts = new Array<number>(60).fill(0)
-    counts[59] = 3
-    const colors = { line: '', bar: '', wait: '', waitTint: '' }
-    const waits = [{ from: -50, to: -10 }, { from: 300, to: 450 }, { from: 590 }]
-    drawStrip(pen, {
-      width: 600,
-      height: 20,
-      from: 0,
-      to: 600,
-      knownFrom: 0,
-      counts,
-      waits,
-      now: 595,
-      colors,
-    })
-    expect(boxes).toHaveLength(4) // the base line, two waits and a bar
-    expect(boxes[1]).toEqual([300, 0, 150, 20])
-    for (const [x = 0, , w = 0] of boxes) expect(x + w).toBeLessThanOrEqual(600)
+  it('has a bar for each bucket with events, and waits within the strip', () => {
+    expect(stripPath([0, 1, 0, 100])).toBe('M1.15,1V0.75h.7V1zM3.15,1V0h.7V1z')
+    const waits = [{ from: -50_000, to: -10_000 }, { from: 300_000, to: 450_000 }, { from: 590_000 }]
+    expect(waitBoxes(waits, 0, 597_000)).toEqual([
+      { left: 50, width: 25 },
+      { left: expect.closeTo(98.33, 1) as number, width: expect.closeTo(1.17, 1) as number },
+    ])
+    expect(waitBoxes([{ from: -5 }], 0, 700_000)).toEqual([{ left: 0, width: 100 }])
   })
 })

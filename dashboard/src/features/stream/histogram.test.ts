@@ -44,6 +44,18 @@ describe('Histogram', () => {
     expect(histogram.total).toBe(0)
   })
 
+  it('stacks the styles of a bar, with failures visible beside many calls', () => {
+    const { view, histogram, at } = setup()
+    for (let i = 0; i < 34; i++) at(0)
+    at(0, { error: 'broken' })
+    histogram.restart({}, start)
+    expect(histogram.paths.tool).toBe('')
+    histogram.sync(view, start)
+    const { tool, fail } = histogram.paths
+    expect(tool).toBe('M59.05,36V2h.9V36z')
+    expect(fail).toBe('M59.05,2V0h.9V2z')
+  })
+
   it('counts the start and the end of a call, which have one row', () => {
     const { view, histogram, at } = setup()
     const pairs = new CallPairs()

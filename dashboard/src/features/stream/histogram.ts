@@ -9,6 +9,9 @@ const MINUTE = 60_000
 export const stacks = ['tool', 'prompt', 'other', 'ask', 'fail'] as const
 export type Stack = (typeof stacks)[number]
 
+/** The height of the chart. */
+export const HEIGHT = 36
+
 const stackOf: Record<EventStyle, Stack> = {
   tool: 'tool',
   done: 'tool',
@@ -92,6 +95,26 @@ export class Histogram {
   /** Number of events in a bar. */
   at(bar: number): number {
     return stacks.reduce((n, s) => n + (this.counts[s][bar] ?? 0), 0)
+  }
+
+  /** The stacks as paths of an SVG image that is BARS wide and HEIGHT high. */
+  get paths(): Record<Stack, string> {
+    let most = 4
+    for (let bar = 0; bar < BARS; bar++) most = Math.max(most, this.at(bar))
+    const ground = new Float64Array(BARS).fill(HEIGHT)
+    const draw = (stack: Stack) => {
+      const least = stack === 'ask' || stack === 'fail' ? 3 : 1.5
+      let path = ''
+      for (const [i, n] of this.counts[stack].entries()) {
+        if (n === 0) continue
+        const bottom = ground[i] ?? HEIGHT
+        const top = Math.max(0, bottom - Math.max(least, (n * (HEIGHT - 1)) / most))
+        path += `M${i + 0.05},${bottom}V${top}h.9V${bottom}z`
+        ground[i] = top
+      }
+      return path
+    }
+    return Object.fromEntries(stacks.map((stack) => [stack, draw(stack)])) as Record<Stack, string>
   }
 
   get total(): number {
