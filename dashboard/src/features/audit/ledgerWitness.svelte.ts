@@ -1,4 +1,4 @@
-import { hubKey, ledger } from '../../lib/api/inboxApi'
+import { get } from '../../lib/api/api'
 import { detectRewrite, forgetLastSeen, loadLastSeen, saveLastSeen, type LastSeenEntry } from './hashChain'
 
 /** A stored entry that the hub no longer has in this form. */
@@ -9,9 +9,9 @@ export interface Rewrite {
 }
 
 /** The calls to the hub. */
-export interface WitnessCalls {
-  ledger: typeof ledger
-  hubKey: typeof hubKey
+const hubCalls = {
+  ledger: (page: { after?: number; limit: number }) => get('/api/ledger', page),
+  hubKey: () => get('/api/hub'),
 }
 
 /**
@@ -29,7 +29,7 @@ export class LedgerWitness {
   private running: Promise<void> | undefined
 
   constructor(
-    private readonly calls: WitnessCalls = { ledger, hubKey },
+    private readonly calls: typeof hubCalls = hubCalls,
     private readonly now: () => number = Date.now,
   ) {}
 

@@ -1,5 +1,4 @@
-import { ApiError, problemOf } from '../../lib/api/api'
-import * as api from '../../lib/api/inboxApi'
+import { ApiError, get, post, problemOf, remove } from '../../lib/api/api'
 import type { Freeze, FreezeList } from '../../lib/api/schema'
 import type { Problem } from '../../lib/api/types'
 import { hub, live } from '../../lib/stream/liveState.svelte'
@@ -31,7 +30,7 @@ class Freezes {
   freezeAll(): Promise<boolean> {
     const isPast = () => live.freezes.some((f) => f.scope === 'all')
     return this.change({ title: freezeBarText.notFrozen, isPast }, async () => {
-      const made = await api.freeze({ scope: 'all' })
+      const made = await post('/api/freezes', { scope: 'all' })
       if (!hub.freezes.some((f) => f.id === made.id)) hub.setFreezes([...hub.freezes, made])
     })
   }
@@ -40,7 +39,7 @@ class Freezes {
   resume(id: number): Promise<boolean> {
     const isPast = () => !live.freezes.some((f) => f.id === id)
     return this.change({ title: freezeBarText.notResumed, isPast }, async () => {
-      await api.liftFreeze(id).catch((error: unknown) => {
+      await remove('/api/freezes/:id', { id }).catch((error: unknown) => {
         if (!(error instanceof ApiError) || error.problem.status !== 404) throw error
       })
       hub.setFreezes(hub.freezes.filter((f) => f.id !== id))
@@ -71,7 +70,7 @@ class Freezes {
    */
   async load(): Promise<void> {
     const before = hub.freezes
-    const list = await api.freezes().catch(() => undefined) // the counts are optional
+    const list = await get('/api/freezes').catch(() => undefined) // the counts are optional
     if (!list) return
     const { freezes, ...counts } = list
     this.counts = counts

@@ -1,4 +1,4 @@
-import type * as api from '../../lib/api/api'
+import type { find } from '../../lib/api/api'
 import type { Entry } from '../../lib/stream/eventView'
 import type { RingBuffer } from '../../lib/stream/ringBuffer'
 import type { Event, Status } from '../../lib/api/types'
@@ -9,6 +9,12 @@ export interface EventSource {
   readonly events: RingBuffer<Entry>
   readonly loaded: boolean
   request(id: number): { status: Status } | undefined
+}
+
+/** The calls to the hub. */
+interface Calls {
+  find: typeof find
+  event(id: number): Promise<Event>
 }
 
 export type Phase = 'loading' | 'live' | 'failed'
@@ -34,7 +40,7 @@ export class SessionLoader {
   constructor(
     private readonly app: string,
     private readonly id: string,
-    private readonly hub: { source: EventSource; calls: Pick<typeof api, 'find' | 'event'> },
+    private readonly hub: { source: EventSource; calls: Calls },
     private readonly onChange: () => void,
   ) {}
 

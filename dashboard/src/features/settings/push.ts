@@ -1,7 +1,8 @@
 // Web Push: notifies this browser of requests while no tab is open. The subscription
 // contains the hub's public key, so only this hub can send messages to it.
 
-import { unsubscribeBrowser, pushKey, subscribeBrowser } from '../../lib/api/api'
+import { get, post, remove } from '../../lib/api/api'
+import type { PushSubscription as Subscription } from '../../lib/api/schema'
 
 /** The state of the push subscription of this browser. */
 export type PushState = 'on' | 'off' | 'blocked' | 'unable'
@@ -49,9 +50,9 @@ export async function enablePush(): Promise<PushState> {
   if (permission !== 'granted') return 'off'
   await navigator.serviceWorker.register(script(), { scope: '/' })
   const registration = await navigator.serviceWorker.ready
-  const { key } = await pushKey()
+  const { key } = await get('/api/push/key')
   const subscription = await subscribe(registration.pushManager, bytes(key))
-  await subscribeBrowser(subscription.toJSON())
+  await post('/api/push', subscription.toJSON() as Subscription)
   return 'on'
 }
 
@@ -60,7 +61,7 @@ export async function disablePush(): Promise<PushState> {
   const registration = await navigator.serviceWorker.getRegistration('/')
   const subscription = await registration?.pushManager.getSubscription()
   if (subscription) {
-    await unsubscribeBrowser(subscription.endpoint)
+    await remove('/api/push', { endpoint: subscription.endpoint } as Subscription)
     await subscription.unsubscribe()
   }
   return pushState()

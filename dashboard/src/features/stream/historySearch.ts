@@ -1,4 +1,4 @@
-import type * as api from '../../lib/api/api'
+import type { search } from '../../lib/api/api'
 import { Entry } from '../../lib/stream/eventView'
 import { rangeStart, type TimeRange } from './timeRange'
 
@@ -26,7 +26,9 @@ export interface HistoryQuery {
 
 const LIMIT = 200
 
-type Calls = Pick<typeof api, 'search'>
+interface Calls {
+  search: typeof search
+}
 
 /**
  * Searches the hub's history step by step, until enough matches are found, the history ends,

@@ -1,4 +1,4 @@
-import * as api from '../../lib/api/api'
+import { find, search } from '../../lib/api/api'
 import { receivedAt, type Entry } from '../../lib/stream/eventView'
 import { runWhenIdle } from '../../lib/page/idleCallback'
 import { usesTranscripts, type Filter } from '../../lib/stream/filter'
@@ -199,7 +199,7 @@ export class StreamReader {
     this.error = ''
     this.canceled = false
     try {
-      for await (const step of searchHistory(ask, api)) {
+      for await (const step of searchHistory(ask, { search })) {
         if (stop.signal.aborted) return false
         const [first, last] = [step.entries[0], step.entries.at(-1)]
         if (first && last) void hub.loadRatings({ first: first.id, last: last.id })
@@ -223,7 +223,7 @@ export class StreamReader {
     if (edge) return
     // No match carries a time, so the reached event itself is fetched for it.
     const stop = this.stop
-    void api.find({ before: reached + 1, limit: 1 }).then(
+    void find({ before: reached + 1, limit: 1 }).then(
       ([event]) => {
         if (event && stop === this.stop && this.searchProgress)
           this.searchProgress = { ...this.searchProgress, at: receivedAt(event) }

@@ -1,38 +1,8 @@
 import { encode } from '../format/uri'
 import { parseJson, toJson } from './exactJson'
 import { KEY_HEADER, notifyRefused, signInKey } from './signInKey'
-import type {
-  Confirmation,
-  CredentialAction,
-  Me,
-  NotificationSettings,
-  Overview,
-  PolicyLine,
-  RiskyCalls,
-  Passkey,
-  PasskeyOptions,
-  Person,
-  PushKey,
-  SessionDetail,
-  SessionFiles,
-  SessionPage,
-  SignIn,
-  TestRequest,
-  Token,
-  Message,
-  MessageDraft,
-} from './schema'
-import type {
-  Approvals,
-  BatchResult,
-  Event,
-  FilterOptions,
-  QuestionContext,
-  LinkPreview,
-  Problem,
-  Response,
-  SearchResult,
-} from './types'
+import type { Message, MessageDraft, Routes } from './schema'
+import type { Event, Problem } from './types'
 import { apiText } from './text'
 
 const copy = apiText
@@ -114,235 +84,74 @@ function change<T>(method: string, path: string, body?: unknown, init?: RequestI
   return call<T>(path, { ...init, method, headers, ...(body !== undefined && { body: toJson(body) }) })
 }
 
-export const post = <T>(path: string, body: unknown, signal?: AbortSignal) =>
-  change<T>('POST', path, body, signal && { signal })
-export const put = <T>(path: string, body: unknown) => change<T>('PUT', path, body)
-export const remove = <T>(path: string, body?: object) => change<T>('DELETE', path, body)
+type Path<M extends keyof Routes> = keyof Routes[M] & string
+type Params<R> = R extends { params: infer P } ? (object extends P ? [params?: P] : [params: P]) : []
+type Body<R> = R extends { request: infer B } ? [body: B, signal?: AbortSignal] : []
+type Result<R> = R extends { response: infer A } ? A : unknown
 
-/** The request to create a token. */
-export interface NewToken {
-  name: string
-  /** The owner; absent for a token of an agent. */
-  person?: string
-  apps?: string[]
-  /** Expiry, Unix ms; absent if it does not expire. */
-  expiresAt?: number
+/** The path of a route, with the encoded values that it names. The others become the query. */
+export const pathOf = <P extends Path<'GET'>>(path: P, ...sent: Params<Routes['GET'][P]>): string =>
+  fill(path, ...(sent as unknown as [object?]))
+
+function fill(path: string, params: object = {}): string {
+  const values = new Map<string, unknown>(Object.entries(params))
+  const filled = path.replaceAll(/(?<=\/):(\w+)/g, (_, name: string) => {
+    const value = String(values.get(name))
+    values.delete(name)
+    return encode(value)
+  })
+  const query = new URLSearchParams()
+  for (const [name, value] of values)
+    if (value !== undefined) for (const one of [value].flat()) query.append(name, String(one))
+  return query.size > 0 ? `${filled}?${query}` : filled
 }
 
-export type EventQuery = Partial<
-  Record<'source_app' | 'session_id' | 'hook_event_type' | 'tool_name' | 'status' | 'q', string> &
-    Record<'before' | 'after' | 'limit' | 'from' | 'to', number>
->
+/** Reads a route of the hub: `get('/events/:id', { id })`. The params are the values of its path and query. */
+export function get<P extends Path<'GET'>>(
+  path: P,
+  ...sent: [...Params<Routes['GET'][P]>, signal?: AbortSignal]
+): Promise<Result<Routes['GET'][P]>> {
+  const [params, signal] = sent as unknown as [object?, AbortSignal?]
+  return call(fill(path, params), signal && { signal })
+}
 
-/** The newest events, oldest first. Large questions are shortened. */
-export const recent = (limit = 300) => call<Event[]>(`/events/recent?limit=${limit}&summary=1`)
+/**
+ * Returns the function for a method that changes something: `post('/events/:id/respond', { id }, answer)`.
+ * The params are the values of the path; a path without any has no params.
+ */
+const changeBy =
+  <M extends Exclude<keyof Routes, 'GET'>>(method: M) =>
+  <P extends Path<M>>(path: P, ...sent: [...Params<Routes[M][P]>, ...Body<Routes[M][P]>]) => {
+    const values: unknown[] = [...sent]
+    const filled = path.includes('/:') ? fill(path, values.shift() as object) : path
+    const [body, signal] = values as [unknown, AbortSignal?]
+    return change<Result<Routes[M][P]>>(method, filled, body, signal && { signal })
+  }
+
+export const post = changeBy('POST')
+export const put = changeBy('PUT')
+export const remove = changeBy('DELETE')
 
 /**
  * Events that match every filter, oldest first; without `after`, the newest of them. Large questions
  * are shortened; with summary 2, each question with its event has at most 1.5 kB.
  */
-export function find(filter: EventQuery, summary: 1 | 2 = 1): Promise<Event[]> {
-  const query = new URLSearchParams({ summary: String(summary) })
-  for (const [name, value] of Object.entries(filter)) query.set(name, String(value))
-  return call<Event[]>(`/events?${query}`)
-}
+export const find = (filter: Routes['GET']['/events']['params'], summary: 1 | 2 = 1): Promise<Event[]> =>
+  get('/events', { summary, ...filter })
 
-export interface SearchRange {
-  /** Inclusive start by the hub's clock, Unix ms. */
-  from?: number
-  /** Exclusive end, Unix ms. */
-  to?: number
-  before?: number
-  after?: number
-  limit?: number
-}
+export type SearchRange = Omit<Routes['GET']['/events/search']['params'], 'filter' | 'q'>
 
 /**
  * Searches a part of the hub's history, newest first unless `after` is given. If the
  * result is not `complete`, continue with its `searchedTo` as `before` (or `after`),
  * even if it is empty.
  */
-export function search(
-  filter: string,
-  within: SearchRange = {},
-  signal?: AbortSignal,
-): Promise<SearchResult> {
-  const query = new URLSearchParams({ filter })
-  for (const [name, value] of Object.entries(within)) query.set(name, String(value))
-  return call<SearchResult>(`/events/search?${query}`, signal && { signal })
-}
-
-/** The known names of agents, sessions, event types and tools. */
-export const filterOptions = () => call<FilterOptions>('/events/filter-options')
-
-/** One event with its full payload. */
-export const event = (id: number) => call<Event>(`/events/${id}`)
-
-/** Lets the hub send a test request. */
-export const startTestRequest = () => post<TestRequest>('/api/test-requests', {})
-
-/** Answers a question; the first answer wins. Returns the updated event. */
-export const respond = (id: number, answer: Response) => post<Event>(`/events/${id}/respond`, answer)
-
-/** Undoes an answer in its undo window. Returns the updated event. */
-export const undo = (id: number) => post<Event>(`/events/${id}/undo`, {})
-
-/** Approves the listed permissions in bulk; one result each, in the same order. */
-export const approve = (list: Approvals) => post<BatchResult[]>('/events/approve', list)
-
-/** Retries the delivery of an answer immediately. Returns the updated event. */
-export const redeliver = (id: number) => post<Event>(`/events/${id}/redeliver`, {})
-
-/** Marks an undelivered answer as handled by a person. Returns the updated event. */
-export const handled = (id: number) => post<Event>(`/events/${id}/handled`, {})
-
-/** Cancels a question as a person, with its duplicates at that revision. Returns the updated event. */
-export const cancel = (id: number, reason: string, revision?: number) =>
-  post<Event>(`/events/${id}/cancel`, { reason: reason || undefined, revision })
-
-/** The session's last events before a question, and earlier outcomes of the same call. */
-export const questionContext = (id: number) => call<QuestionContext>(`/events/${id}/context`)
-
-/** Sessions, most recently active first. cursor: the next_cursor of the previous page. */
-export function sessions(
-  filter: Partial<Record<'source_app' | 'person' | 'q' | 'cursor', string> & { limit: number }>,
-): Promise<SessionPage> {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, String(value))
-  return call<SessionPage>(`/api/sessions?${query}`)
-}
-
-const sessionQuery = (app: string, session: string) =>
-  new URLSearchParams({ source_app: app, session_id: session })
-
-/** The totals of a session and its tools. */
-export const session = (app: string, id: string) =>
-  call<SessionDetail>(`/api/session?${sessionQuery(app, id)}`)
-
-/** The files that a session changed. */
-export const sessionFiles = (app: string, id: string) =>
-  call<SessionFiles>(`/api/session/files?${sessionQuery(app, id)}`)
-
-/** The newest messages to a session, oldest first. */
-export const sessionMessages = (app: string, id: string) =>
-  call<Message[]>(`/api/session/messages?${sessionQuery(app, id)}`)
+export const search = (filter: string, within: SearchRange = {}, signal?: AbortSignal) =>
+  get('/events/search', { filter, ...within }, signal)
 
 /** Sends a message to a session. A repeat with the same key returns the first message. */
 export const sendMessage = (draft: MessageDraft, key: string) =>
   change<Message>('POST', '/api/session/messages', draft, { headers: { 'Idempotency-Key': key } })
 
-/** Withdraws a message that was not handed over. */
-export const withdrawMessage = (id: number) => remove<Message>(`/api/session/messages/${id}`)
-
-/** The download path of a session. */
-export const exportPath = (app: string, session: string, format: 'ndjson' | 'markdown') =>
-  `/api/session/export?${sessionQuery(app, session)}&format=${format}`
-
-/** Statistics of the last days, in the browser's time zone. */
-export function overview(days = 14): Promise<Overview> {
-  const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
-  return call<Overview>(`/api/overview?${new URLSearchParams({ days: String(days), tz })}`)
-}
-
-/** The ratings of risky and refused tool calls. */
-export const riskyCalls = (query: Record<string, string>) =>
-  call<RiskyCalls>(`/api/risky-calls?${new URLSearchParams(query)}`)
-
-/** A rule for hookback.json about calls like the one that an event starts. */
-export const policyLine = (event: number) => call<PolicyLine>(`/api/policy-line?event=${event}`)
-
-/** The identity of this page. */
-export const me = () => call<Me>(ME)
-
-/** Signs in with the code of a link; a new person provides a name. */
-export const signIn = (code: string, name?: string) =>
-  post<{ key: string; me: Me }>('/api/sign-in', name === undefined ? { code } : { code, name })
-
-/** Ends this browser's sign-in. */
-export const signOut = () => post<unknown>('/api/sign-out', {})
-
-/** Locks or unlocks the hub. A locked hub accepts answers only from signed-in people. */
-export const lock = (locked: boolean) => post<unknown>('/api/lock', { locked })
-
-/** All people of the hub. */
-export const people = () => call<Person[]>('/api/people')
-
-const personPath = (name: string) => `/api/people/${encode(name)}`
-
-/** Adds a person. The result contains their one-time sign-in link. */
-export const invite = (person: Pick<Person, 'name' | 'role' | 'email'>) => post<Person>('/api/people', person)
-
-/** Changes a person's role or e-mail address. The role admin takes a passkey if the hub uses passkeys. */
-export const changePerson = (
-  name: string,
-  to: Partial<Pick<Person, 'role' | 'email' | 'handles'>> & Confirmation,
-) => post<Person>(personPath(name), to)
-
-/** Creates another one-time sign-in link for oneself, or for a person who has not signed in. */
-export const createSignInLink = (name: string, proof: Confirmation) =>
-  post<Person>(`${personPath(name)}/link`, proof)
-
-/** Takes a person's account back to the state before the first sign-in. */
-export const resetPerson = (name: string, proof: Confirmation) =>
-  post<Person>(`${personPath(name)}/reset`, proof)
-
-/** Removes a person with their sign-ins and tokens. */
-export const removePerson = (name: string) => remove<unknown>(personPath(name))
-
-/** The user's sign-ins; for an admin, the sign-ins of everyone. */
-export const signIns = () => call<SignIn[]>('/api/sign-ins')
-
-/** Revokes a sign-in; its open pages are notified within a second. */
-export const revokeSignIn = (id: string) => remove<unknown>(`/api/sign-ins/${id}`)
-
-/** The tokens, without their secrets. */
-export const tokens = () => call<Token[]>('/api/tokens')
-
-/** Creates a token. Only this result contains its secret. */
-export const createToken = (token: NewToken) => post<Token>('/api/tokens', token)
-
-/** Revokes a token. */
-export const revokeToken = (id: string) => remove<unknown>(`/api/tokens/${id}`)
-
-/** Extends the deadline of a question; 0 removes it. Returns the updated event. */
-export const extend = (id: number, seconds: number) => post<Event>(`/events/${id}/extend`, { seconds })
-
-/** Fetches the request of a signed link, without consuming the link. */
-export const openLink = (id: number, token: string) => post<LinkPreview>(`/hitl/${id}/link`, { token })
-
-/** Answers with a signed link as its recipient; the link works once. Returns the updated event. */
-export const voteByLink = (id: number, vote: Response & { token: string }) =>
-  post<Event>(`/hitl/${id}/vote`, vote)
-
-/** The public key for Web Push subscriptions. */
-export const pushKey = () => call<PushKey>('/api/push/key')
-
-/** Enables Web Push for this browser; for a signed-in person, about their requests. */
-export const subscribeBrowser = (subscription: PushSubscriptionJSON) =>
-  post<NotificationSettings>('/api/push', subscription)
-
-/** Disables Web Push for this browser. */
-export const unsubscribeBrowser = (endpoint: string) =>
-  remove<NotificationSettings>('/api/push', { endpoint })
-
-/** The passkeys of the signed-in person. */
-export const passkeys = () => call<Passkey[]>('/api/passkeys')
-
-/** The options to create a passkey. */
-export const newPasskey = (proof: Confirmation) => post<PasskeyOptions>('/api/passkeys/new', proof)
-
-/** The challenge that a passkey must sign for exactly this change of credentials. */
-export const confirmOptions = (action: CredentialAction) =>
-  post<PasskeyOptions>('/api/passkeys/confirm', action)
-
-/** Registers a passkey that the browser created. */
-export const addPasskey = (name: string, credential: object) =>
-  post<Passkey>('/api/passkeys', { name, credential })
-
-/** Removes a passkey of the signed-in person. */
-export const removePasskey = (id: string, proof: Confirmation) =>
-  remove<unknown>(`/api/passkeys/${id}`, proof)
-
-/** The challenge that a passkey must sign for exactly this answer. */
-export const challenge = (id: number, response: Response) =>
-  post<PasskeyOptions>('/api/passkeys/challenge', { id, response })
+/** The browser's time zone, in which the hub counts days. */
+export const tz = Intl.DateTimeFormat().resolvedOptions().timeZone

@@ -1,5 +1,4 @@
-import * as api from './api'
-import { ApiError } from './api'
+import { ApiError, get, post } from './api'
 import { isKeyChange, saveKey, onRefused, signInKey } from './signInKey'
 import { hub } from '../stream/liveState.svelte'
 import type { Me, Problem } from './types'
@@ -135,7 +134,7 @@ class CurrentUser {
     this.busy = true
     if (name === undefined) this.dialog = { step: 'going' }
     try {
-      const { key, me } = await api.signIn(code, name)
+      const { key, me } = await post('/api/sign-in', { code, name })
       saveKey(key)
       this.setIdentity(me)
       const claimed = !!me.owner && name !== undefined
@@ -158,7 +157,7 @@ class CurrentUser {
   signOut(): Promise<Problem | undefined> {
     return this.run(async () => {
       try {
-        await api.signOut()
+        await post('/api/sign-out')
       } catch (error) {
         if (!(error instanceof ApiError) || error.problem.code !== 'sign_in') throw error
       }
@@ -169,7 +168,7 @@ class CurrentUser {
 
   /** Locks or unlocks the hub. Returns the problem if that failed. */
   lock(locked: boolean): Promise<Problem | undefined> {
-    return this.run(() => api.lock(locked))
+    return this.run(() => post('/api/lock', { locked }))
   }
 
   private async run(send: () => Promise<unknown>): Promise<Problem | undefined> {
@@ -191,7 +190,7 @@ class CurrentUser {
   async refresh(): Promise<void> {
     const key = signInKey()
     try {
-      const me = await api.me()
+      const me = await get('/api/me')
       if (key === signInKey()) this.setIdentity(me) // otherwise it describes the time before a sign-in
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
@@ -209,7 +208,7 @@ class CurrentUser {
     if (!reading || this.isVerified || this.signInRequired || this.probing) return
     this.probing = true
     try {
-      await api.recent(1) // the first refusal clears an expired cookie, so ask again
+      await get('/events/recent', { limit: 1, summary: 1 }) // the first refusal clears an expired cookie, so ask again
     } catch (error) {
       this.signInRequired = error instanceof ApiError && error.problem.code === 'sign_in'
     } finally {

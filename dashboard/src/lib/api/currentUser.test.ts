@@ -3,7 +3,7 @@ import { KEY_HEADER, saveKey, signInKey } from './signInKey'
 import { hub } from '../stream/liveState.svelte'
 import { signInCode, me, providerProblem } from './currentUser.svelte'
 import { signInError } from '../format/errorText'
-import * as api from './api'
+import { get, post, remove } from './api'
 import type { Me } from './types'
 
 const CODE = 'q1w2e3r4t5y6u7i8o9p0aa'
@@ -129,12 +129,12 @@ describe('Browser sign-in', () => {
   it('sends the key with writes, and the cookie with reads', async () => {
     saveKey('k1')
     answers['/events/5/respond'] = { id: 5 }
-    await api.respond(5, { permission: true })
+    await post('/events/:id/respond', { id: 5 }, { permission: true })
     expect(calls[0]?.init?.headers).toEqual({ 'Content-Type': 'application/json', [KEY_HEADER]: 'k1' })
     answers['/events/5'] = { id: 5 }
-    await api.event(5)
+    await get('/events/:id', { id: 5 })
     expect(calls[1]?.init).toBeUndefined()
-    await api.me()
+    await get('/api/me')
     expect(calls[2]?.init?.headers).toEqual({ [KEY_HEADER]: 'k1' })
   })
 
@@ -144,7 +144,7 @@ describe('Browser sign-in', () => {
     start()
     await vi.waitFor(() => expect(me.isVerified).toBe(true))
     answers = { '/api/me': refusal(401, 'sign_in'), '/events/5/respond': refusal(401, 'sign_in') }
-    await expect(api.respond(5, { permission: true })).rejects.toThrow('sign_in')
+    await expect(post('/events/:id/respond', { id: 5 }, { permission: true })).rejects.toThrow('sign_in')
     await vi.waitFor(() => expect(me.sessionExpired).toBe(true))
     expect([me.isVerified, me.signInRequired, me.identity?.canAnswer, named]).toEqual([
       false,
@@ -172,7 +172,7 @@ describe('Browser sign-in', () => {
   it('is required if the hub allows no unauthenticated reads', async () => {
     answers['/events/recent?limit=1&summary=1'] = answers['/events/7'] = refusal(401, 'sign_in')
     start()
-    await expect(api.event(7)).rejects.toThrow('sign_in')
+    await expect(get('/events/:id', { id: 7 })).rejects.toThrow('sign_in')
     await vi.waitFor(() => expect(me.signInRequired).toBe(true))
     expect(me.sessionExpired).toBe(false)
     answers['/api/sign-in'] = { key: 'k1', me: mara }
@@ -184,7 +184,7 @@ describe('Browser sign-in', () => {
     answers['/events/recent?limit=1&summary=1'] = []
     answers['/events/7'] = refusal(401, 'sign_in')
     start()
-    await expect(api.event(7)).rejects.toThrow('sign_in')
+    await expect(get('/events/:id', { id: 7 })).rejects.toThrow('sign_in')
     await vi.waitFor(() => expect(asked('/events/recent?limit=1&summary=1')).toHaveLength(1))
     expect(me.signInRequired).toBe(false)
   })
@@ -260,8 +260,12 @@ it('has no user if the hub is offline or has no users', async () => {
 it('lists sign-ins, tokens and users by GET, and deletes them by DELETE', async () => {
   Object.assign(answers, { '/api/sign-ins': [], '/api/tokens': [], '/api/people': [] })
   Object.assign(answers, { '/api/sign-ins/s1': [], '/api/tokens/t1': [], '/api/people/A%20b': [] })
-  await Promise.all([api.signIns(), api.tokens(), api.people()])
-  await Promise.all([api.revokeSignIn('s1'), api.revokeToken('t1'), api.removePerson('A b')])
+  await Promise.all([get('/api/sign-ins'), get('/api/tokens'), get('/api/people')])
+  await Promise.all([
+    remove('/api/sign-ins/:id', { id: 's1' }),
+    remove('/api/tokens/:id', { id: 't1' }),
+    remove('/api/people/:name', { name: 'A b' }),
+  ])
   const how = ({ init }: (typeof calls)[number]) => [init?.method, init?.headers]
   const removing = ['DELETE', { 'Content-Type': 'application/json' }]
   expect(calls.map(how)).toEqual([...Array(3).fill([undefined, undefined]), ...Array(3).fill(removing)])

@@ -1,7 +1,6 @@
-import * as api from './api'
-import { ApiError } from './api'
+import { ApiError, post } from './api'
 import { me } from './currentUser.svelte'
-import type { Confirmation, CredentialAction, PasskeyOptions } from './schema'
+import type { Confirmation, CredentialAction, JsonObject, PasskeyOptions } from './schema'
 import type { Problem, Response } from './types'
 import { passkeyErrors } from './lazyText'
 
@@ -22,12 +21,12 @@ async function requestCredential(
   ask: () => Promise<Credential | null>,
   what: string,
   hint: string,
-): Promise<Record<string, unknown>> {
+): Promise<JsonObject> {
   if (typeof PublicKeyCredential === 'undefined' || !('parseRequestOptionsFromJSON' in PublicKeyCredential))
     throw new ApiError(passkeyProblem('proof_required', what, copy.unsupported))
   try {
     const made = await ask()
-    if (made instanceof PublicKeyCredential) return { ...made.toJSON() }
+    if (made instanceof PublicKeyCredential) return { ...made.toJSON() } as object as JsonObject
   } catch (error) {
     if (!(error instanceof DOMException)) throw error
     throw new ApiError(
@@ -49,8 +48,8 @@ const getAssertion = (publicKey: PasskeyOptions['publicKey'], hint: string) =>
   )
 
 /** Signs exactly this answer with a passkey of the person. */
-export async function signAnswer(id: number, answer: Response): Promise<Record<string, unknown>> {
-  const { publicKey } = await api.challenge(id, answer)
+export async function signAnswer(id: number, answer: Response): Promise<JsonObject> {
+  const { publicKey } = await post('/api/passkeys/challenge', { id, response: answer })
   return getAssertion(publicKey, copy.retry)
 }
 
@@ -60,13 +59,13 @@ export async function signAnswer(id: number, answer: Response): Promise<Record<s
  */
 export async function confirmAction(action: CredentialAction['do'], target: string): Promise<Confirmation> {
   if (!me.identity?.passkeys) return {}
-  const { publicKey } = await api.confirmOptions({ do: action, target })
+  const { publicKey } = await post('/api/passkeys/confirm', { do: action, target })
   return { proof: await getAssertion(publicKey, copy.notChanged) }
 }
 
 /** Creates a passkey on this device and registers it. A further one is confirmed with an existing one. */
 export async function add(name: string): Promise<void> {
-  const { publicKey } = await api.newPasskey(await confirmAction('add_passkey', me.name))
+  const { publicKey } = await post('/api/passkeys/new', await confirmAction('add_passkey', me.name))
   const credential = await requestCredential(
     () =>
       navigator.credentials.create({
@@ -75,5 +74,5 @@ export async function add(name: string): Promise<void> {
     copy.notCreated,
     copy.notCreatedHint,
   )
-  await api.addPasskey(name, credential)
+  await post('/api/passkeys', { name, credential })
 }

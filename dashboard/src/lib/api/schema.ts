@@ -1,5 +1,10 @@
 // Generated from schema/*.go by go run ./schema/gen. Do not edit.
 
+export type Json = null | boolean | number | string | Json[] | JsonObject
+export interface JsonObject {
+  [key: string]: Json
+}
+
 /** AccountChange is a change of an account that everyone should notice. */
 export interface AccountChange {
   change: 'reset' | 'promoted'
@@ -148,11 +153,11 @@ export interface Answer {
   permission?: boolean
   response?: string
   choice?: string
-  answers?: Record<string, unknown>
+  answers?: JsonObject
   reason?: string
   comment?: string
-  modifiedArguments?: Record<string, unknown>
-  remember?: unknown
+  modifiedArguments?: JsonObject
+  remember?: Json
   /** the agent must end its turn */
   interrupt?: boolean
   askBack?: string
@@ -216,7 +221,7 @@ export interface Approval {
   /** the event's id, as text */
   id: string
   toolName: string
-  arguments: Record<string, unknown>
+  arguments: JsonObject
   /** RFC 3339, by the hub's clock */
   requestedAt: string
   sessionId: string
@@ -239,9 +244,9 @@ export interface Approvals {
 
 /** ApproveCall is the body of POST /api/approvals/:id/approve. */
 export interface ApproveCall {
-  modifiedArguments?: Record<string, unknown>
+  modifiedArguments?: JsonObject
   /** Proof is as in Response, for a Response with permission true and these arguments. */
-  proof?: Record<string, unknown>
+  proof?: JsonObject
 }
 
 /** AutomaticAnswer is an answer that a rule of the hub gave. */
@@ -554,7 +559,7 @@ export interface Condition {
   argument: string
   is: 'equals' | 'starts_with' | 'contains' | 'glob' | 'at_most' | 'at_least' | 'under'
   /** a string, number or boolean */
-  value: unknown
+  value: Json
 }
 
 /**
@@ -562,7 +567,7 @@ export interface Condition {
  * the hub uses passkeys.
  */
 export interface Confirmation {
-  proof?: Record<string, unknown>
+  proof?: JsonObject
 }
 
 /**
@@ -760,7 +765,7 @@ export interface EarlierOutcomes {
  */
 export interface EditedCall {
   /** the complete arguments */
-  arguments: Record<string, unknown>
+  arguments: JsonObject
   by: string
   at: Millis
   /**
@@ -805,20 +810,20 @@ export interface Envelope {
  * Agent, if that is only the name of a directory in the payload, by the one of the session's first event.
  */
 export interface Event {
-  id?: EventID
+  id: EventID
   /** UUIDv7 that identifies the event across hubs */
   uid?: string
   source_app: string
   session_id: string
   hook_event_type: string
   /** a JSON object, kept byte for byte */
-  payload: Record<string, unknown>
+  payload: JsonObject
   /** by the agent's clock; for display only */
   timestamp?: Millis
   summary?: string
   model_name?: string
   /** the transcript; returned only by GET /events/:id */
-  chat?: unknown
+  chat?: Json
   /**
    * payloadSanitized is set if the event differs from the agent's input: invalid UTF-8 or the escape of
    * half a character became U+FFFD, or a member that can't be read became a text.
@@ -851,7 +856,7 @@ export interface Event {
   parent_session_id?: string
   error?: string
   is_interrupt?: boolean
-  permission_suggestions?: unknown
+  permission_suggestions?: Json
   agent_transcript_path?: string
   stop_hook_active?: boolean
   notification_type?: string
@@ -1168,7 +1173,7 @@ export interface HitlRequest {
   /** a text answer */
   response?: string
   /** answers of a form */
-  answers?: Record<string, unknown>
+  answers?: JsonObject
   reason?: string
   comment?: string
   cancellation_reason?: string
@@ -1203,13 +1208,13 @@ export interface HitlVote {
    */
   choice: string
   /** for a form, in place of Choice */
-  answers?: Record<string, unknown>
+  answers?: JsonObject
   comment?: string
   reason?: string
-  modified_arguments?: Record<string, unknown>
+  modified_arguments?: JsonObject
   revision?: number
   /** Proof is as in Response, for the Response that is equivalent to this vote. */
-  proof?: Record<string, unknown>
+  proof?: JsonObject
 }
 
 /** HubHello is the payload with which a hub proves that it holds its key now. */
@@ -1327,7 +1332,7 @@ export interface HumanInTheLoop {
    * Suggestions are "always allow" options of the agent's own permission system. An answer can return one
    * of them as remember.
    */
-  suggestions?: unknown[]
+  suggestions?: Json[]
 }
 
 /** ImportedSession is a session as its transcript records it. */
@@ -1436,7 +1441,7 @@ export interface LedgerEntry {
   who: string
   /** id of the question */
   of?: EventID
-  data?: Record<string, unknown>
+  data?: JsonObject
   /** Hash of entry N-1 in hex; 64 zeros for the first */
   prev: string
   /** hides the entry's own hash */
@@ -1475,7 +1480,7 @@ export interface LinkVote {
   permission?: boolean
   response?: string
   choice?: string
-  answers?: Record<string, unknown>
+  answers?: JsonObject
   reason?: string
   comment?: string
   /**
@@ -1841,12 +1846,12 @@ export interface Passkey {
  */
 export interface PasskeyDraft {
   name: string
-  credential: Record<string, unknown>
+  credential: JsonObject
 }
 
 /** PasskeyOptions are the options for navigator.credentials.create or get in WebAuthn JSON. */
 export interface PasskeyOptions {
-  publicKey: Record<string, unknown>
+  publicKey: JsonObject
 }
 
 /** PasskeyProof is a WebAuthn assertion of a person's passkey for their answer or vote. */
@@ -1930,7 +1935,7 @@ export interface PersonDraft {
   /** Handles replaces Person.Handles, at most 20. */
   handles?: string[]
   /** Proof confirms the role admin with the caller's passkey, if the hub uses passkeys. */
-  proof?: Record<string, unknown>
+  proof?: JsonObject
 }
 
 /** PolicyDraft has the members of a schema.RuleDraft from scratch that a call determines. */
@@ -2119,10 +2124,10 @@ export interface QuestionContext {
 /** RPC is a JSON-RPC 2.0 message: a request with Method, or a response with Result or Error. */
 export interface RPC {
   jsonrpc: '2.0'
-  id?: unknown
+  id?: Json
   method?: string
-  params?: Record<string, unknown>
-  result?: unknown
+  params?: JsonObject
+  result?: Json
   error?: RPCError
 }
 
@@ -2130,7 +2135,7 @@ export interface RPC {
 export interface RPCError {
   code: number
   message: string
-  data?: unknown
+  data?: Json
 }
 
 /** Reach is the body of GET /api/reach, and the response to PUT. */
@@ -2372,13 +2377,13 @@ export interface Response {
   response?: string
   choice?: string
   /** form question id → label, [labels] or text */
-  answers?: Record<string, unknown>
+  answers?: JsonObject
   reason?: string
   comment?: string
   /** modifiedArguments replaces all arguments of an editable tool call. */
-  modifiedArguments?: Record<string, unknown>
+  modifiedArguments?: JsonObject
   /** one of the question's suggestions */
-  remember?: unknown
+  remember?: Json
   /** Interrupt ends the agent's turn with a denial. The question must be interruptible. */
   interrupt?: boolean
   /**
@@ -2395,7 +2400,7 @@ export interface Response {
    * Proof is a passkey assertion for exactly this answer, if the hub requires one (see POST
    * /api/passkeys/challenge).
    */
-  proof?: Record<string, unknown>
+  proof?: JsonObject
   /**
    * holdMs is the undo window in milliseconds, at most MaxHold (30 s). Within it POST /events/:id/undo
    * drops the answer.
@@ -2778,11 +2783,11 @@ export interface SignedAnswer {
   permission?: boolean
   response?: string
   choice?: string
-  answers?: Record<string, unknown>
+  answers?: JsonObject
   reason?: string
   comment?: string
-  modifiedArguments?: Record<string, unknown>
-  remember?: unknown
+  modifiedArguments?: JsonObject
+  remember?: Json
   interrupt?: boolean
   askBack?: string
 }
@@ -3035,7 +3040,7 @@ export interface Tokens {
 /** ToolCall is the call that runs if a person approves it. */
 export interface ToolCall {
   name: string
-  arguments?: unknown
+  arguments?: Json
   /**
    * argumentsRef is a JSON Pointer to the arguments in the event's payload, such as /tool_input, for
    * arguments that would not fit into a request twice. It excludes Arguments and Editable. The hub checks
@@ -3139,3 +3144,874 @@ export interface WaitStatus {
  * which the hub does not connect to before it has the answer, and for one that the hub may not connect to.
  */
 export type Waiter = 'listening' | 'lost' | 'unknown'
+
+/** The routes of the hub by method and path, with their parameters and bodies. */
+export interface Routes {
+  GET: {
+    /** List the newest events */
+    '/events/recent': {
+      params: {
+        limit?: number
+        summary?: number
+      }
+      response: Event[]
+    }
+    /** List events by filter */
+    '/events': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+        hook_event_type?: string | readonly string[]
+        tool_name?: string | readonly string[]
+        status?: string | readonly string[]
+        q?: string | readonly string[]
+        from?: number
+        to?: number
+        before?: number
+        after?: number
+        limit?: number
+        summary?: number
+      }
+      response: Event[]
+    }
+    /** List filter values */
+    '/events/filter-options': {
+      response: FilterOptions
+    }
+    /** Search the history */
+    '/events/search': {
+      params: {
+        filter?: string | readonly string[]
+        q?: string | readonly string[]
+        from?: number
+        to?: number
+        before?: number
+        after?: number
+        limit?: number
+      }
+      response: SearchResult
+    }
+    /** Read an event */
+    '/events/:id': {
+      params: {
+        id: string | number
+      }
+      response: Event
+    }
+    /** Read a question's context */
+    '/events/:id/context': {
+      params: {
+        id: string | number
+      }
+      response: QuestionContext
+    }
+    /** Read a question's receipt */
+    '/events/:id/receipt': {
+      params: {
+        id: string | number
+      }
+      response: Receipt
+    }
+    /** Wait for an answer */
+    '/events/:id/response': {
+      params: {
+        id: string | number
+        wait?: number
+        rejected?: string | readonly string[]
+      }
+      response: Answer
+    }
+    /** Follow the log */
+    '/stream': {
+      params: {
+        v?: number
+        after?: number
+        hub?: string | readonly string[]
+        epoch?: string | readonly string[]
+        poll?: string | readonly string[]
+      }
+    }
+    /** List requests */
+    '/hitl/requests': {
+      params: {
+        status?: string | readonly string[]
+        agent?: string | readonly string[]
+        waiting_on_me?: string | readonly string[]
+        from?: number
+        to?: number
+        cursor?: string | readonly string[]
+        limit?: number
+      }
+      response: HitlPage
+    }
+    /** Read a request */
+    '/hitl/requests/:id': {
+      params: {
+        id: string | number
+      }
+      response: HitlRequest
+    }
+    /** Count requests */
+    '/hitl/stats': {
+      params: {
+        days?: number
+        tz?: string | readonly string[]
+        from?: number
+        to?: number
+        agent?: string | readonly string[]
+      }
+      response: HitlStats
+    }
+    /** List requests (authenticated) */
+    '/authenticated/hitl/requests': {
+      params: {
+        status?: string | readonly string[]
+        agent?: string | readonly string[]
+        waiting_on_me?: string | readonly string[]
+        from?: number
+        to?: number
+        cursor?: string | readonly string[]
+        limit?: number
+      }
+      response: HitlPage
+    }
+    /** Read a request (authenticated) */
+    '/authenticated/hitl/requests/:id': {
+      params: {
+        id: string | number
+      }
+      response: HitlRequest
+    }
+    /** Count requests (authenticated) */
+    '/authenticated/hitl/stats': {
+      params: {
+        days?: number
+        tz?: string | readonly string[]
+        from?: number
+        to?: number
+        agent?: string | readonly string[]
+      }
+      response: HitlStats
+    }
+    /** List approvals */
+    '/api/approvals': {
+      response: Approval[]
+    }
+    /** Follow approvals */
+    '/api/approvals/stream': {
+    }
+    /** Read an approval */
+    '/api/approvals/:id': {
+      params: {
+        id: string | number
+      }
+      response: Approval
+    }
+    /** Who am I */
+    '/api/me': {
+      response: Me
+    }
+    /** Sign in with OpenID Connect */
+    '/sign-in/oidc': {
+    }
+    /** Return from OpenID Connect */
+    '/sign-in/oidc/back': {
+      params: {
+        state?: string | readonly string[]
+        code?: string | readonly string[]
+        error?: string | readonly string[]
+      }
+    }
+    /** List people */
+    '/api/people': {
+      response: Person[]
+    }
+    /** List sign-ins */
+    '/api/sign-ins': {
+      response: SignIn[]
+    }
+    /** List tokens */
+    '/api/tokens': {
+      response: Token[]
+    }
+    /** List passkeys */
+    '/api/passkeys': {
+      response: Passkey[]
+    }
+    /** List share links */
+    '/api/shares': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+      }
+      response: Share[]
+    }
+    /** Open a share link */
+    '/api/shared': {
+      response: SharedSession
+    }
+    /** List claims */
+    '/api/claims': {
+      response: ClaimList
+    }
+    /** List alerts */
+    '/api/alerts': {
+      response: AlertList
+    }
+    /** List alert rules */
+    '/api/alert-rules': {
+      response: AlertRuleList
+    }
+    /** List which agents run the gate */
+    '/api/coverage': {
+      response: CoverageList
+    }
+    /** List rules */
+    '/api/rules': {
+      response: Rule[]
+    }
+    /** List automatic answers */
+    '/api/automatic': {
+      params: {
+        before?: number
+        limit?: number
+      }
+      response: AutomaticPage
+    }
+    /** List the policies in force */
+    '/api/policies': {
+      response: PolicyList
+    }
+    /** List freezes */
+    '/api/freezes': {
+      response: FreezeList
+    }
+    /** Read the limits of automatic freezes */
+    '/api/settings/safety': {
+      response: Safety
+    }
+    /** Read the defaults of requests */
+    '/api/settings/requests': {
+      response: RequestDefaults
+    }
+    /** Read the public address */
+    '/api/reach': {
+      response: Reach
+    }
+    /** List channels */
+    '/api/channels': {
+      response: Channel[]
+    }
+    /** List chat accounts */
+    '/api/chat-accounts': {
+      response: ChatAccounts
+    }
+    /** Read notification settings */
+    '/api/channels/mine': {
+      response: NotificationSettings
+    }
+    /** Read the Web Push key */
+    '/api/push/key': {
+      response: PushKey
+    }
+    /** List sessions */
+    '/api/sessions': {
+      params: {
+        source_app?: string | readonly string[]
+        person?: string | readonly string[]
+        q?: string | readonly string[]
+        limit?: number
+        cursor?: string | readonly string[]
+      }
+      response: SessionPage
+    }
+    /** Read a session */
+    '/api/session': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+      }
+      response: SessionDetail
+    }
+    /** List the files that a session changed */
+    '/api/session/files': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+      }
+      response: SessionFiles
+    }
+    /** Download a session */
+    '/api/session/export': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+        format?: string | readonly string[]
+      }
+    }
+    /** List risky and refused tool calls */
+    '/api/risky-calls': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+        before?: number
+        after?: number
+        limit?: number
+      }
+      response: RiskyCalls
+    }
+    /** Propose a policy rule for a tool call */
+    '/api/policy-line': {
+      params: {
+        event?: number
+      }
+      response: PolicyLine
+    }
+    /** Read statistics */
+    '/api/overview': {
+      params: {
+        days?: number
+        tz?: string | readonly string[]
+      }
+      response: Overview
+    }
+    /** Read what agents spent */
+    '/api/spend': {
+      params: {
+        by?: string | readonly string[]
+        days?: number
+        tz?: string | readonly string[]
+        from?: number
+        format?: string | readonly string[]
+      }
+      response: SpendReport
+    }
+    /** Read what agents do now */
+    '/api/now': {
+      params: {
+        tz?: string | readonly string[]
+      }
+      response: NowReport
+    }
+    /** Read what happened since a time */
+    '/api/report': {
+      params: {
+        since?: string | readonly string[]
+        check?: string | readonly string[]
+      }
+      response: Report
+    }
+    /** Read the head of the audit log */
+    '/api/ledger/head': {
+      response: Envelope
+    }
+    /** Read the audit log */
+    '/api/ledger': {
+      params: {
+        after?: number
+        before?: number
+        of?: number
+        limit?: number
+        format?: string | readonly string[]
+      }
+      response: LedgerEntry[]
+    }
+    /** List messages to a session */
+    '/api/session/messages': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+      }
+      response: Message[]
+    }
+    /** Wait for a message */
+    '/api/session/messages/wait': {
+      params: {
+        source_app?: string | readonly string[]
+        session_id?: string | readonly string[]
+        wait?: number
+        after?: number
+        waiter?: string | readonly string[]
+      }
+      response: WaitStatus
+    }
+    /** Read the hub's key */
+    '/api/hub': {
+      params: {
+        nonce?: string | readonly string[]
+      }
+      response: HubKey
+    }
+    /** Liveness */
+    '/healthz': {
+      response: Health
+    }
+    /** Readiness */
+    '/readyz': {
+      response: Health
+    }
+    /** Read metrics */
+    '/metrics': {
+    }
+    /** Read this document */
+    '/openapi.json': {
+    }
+    /** Read the licenses */
+    '/licenses': {
+    }
+  }
+  POST: {
+    /** Store an event */
+    '/events': {
+      request: Event
+      response: Event
+    }
+    /** Store several events */
+    '/events/batch': {
+      request: Event[]
+      response: BatchResult[]
+    }
+    /** Answer a question */
+    '/events/:id/respond': {
+      params: {
+        id: string | number
+      }
+      request: Response
+      response: Event
+    }
+    /** Undo an answer */
+    '/events/:id/undo': {
+      params: {
+        id: string | number
+      }
+      response: Event
+    }
+    /** Approve several permissions */
+    '/events/approve': {
+      request: Approvals
+      response: BatchResult[]
+    }
+    /** Retry a delivery */
+    '/events/:id/redeliver': {
+      params: {
+        id: string | number
+      }
+      response: Event
+    }
+    /** Mark an answer as handled */
+    '/events/:id/handled': {
+      params: {
+        id: string | number
+      }
+      response: Event
+    }
+    /** Cancel a question */
+    '/events/:id/cancel': {
+      params: {
+        id: string | number
+      }
+      request: Cancel
+      response: Event
+    }
+    /** Extend a deadline */
+    '/events/:id/extend': {
+      params: {
+        id: string | number
+      }
+      request: Extend
+      response: Event
+    }
+    /** Report the execution of a call */
+    '/events/:id/execution': {
+      params: {
+        id: string | number
+      }
+      request: CallReport
+      response: Event
+    }
+    /** Vote on a request */
+    '/hitl/requests/:id/vote': {
+      params: {
+        id: string | number
+      }
+      request: HitlVote
+      response: HitlRequest
+    }
+    /** Cancel a request */
+    '/hitl/requests/:id/cancel': {
+      params: {
+        id: string | number
+      }
+      request: HitlCancel
+      response: HitlRequest
+    }
+    /** Vote on a request (authenticated) */
+    '/authenticated/hitl/requests/:id/vote': {
+      params: {
+        id: string | number
+      }
+      request: HitlVote
+      response: HitlRequest
+    }
+    /** Cancel a request (authenticated) */
+    '/authenticated/hitl/requests/:id/cancel': {
+      params: {
+        id: string | number
+      }
+      request: HitlCancel
+      response: HitlRequest
+    }
+    /** Approve a call */
+    '/api/approvals/:id/approve': {
+      params: {
+        id: string | number
+      }
+      request: ApproveCall
+      response: Event
+    }
+    /** Reject a call */
+    '/api/approvals/:id/reject': {
+      params: {
+        id: string | number
+      }
+      request: RejectCall
+      response: Event
+    }
+    /** Approve or deny by approval id */
+    '/api/agent/approve': {
+      request: AgentApproval
+      response: Event
+    }
+    /** Sign in */
+    '/api/sign-in': {
+      request: SignInRequest
+      response: SignInResult
+    }
+    /** Sign out */
+    '/api/sign-out': {
+      response: Me
+    }
+    /** Lock or unlock the hub */
+    '/api/lock': {
+      request: LockState
+      response: Me
+    }
+    /** Add a person */
+    '/api/people': {
+      request: PersonDraft
+      response: Person
+    }
+    /** Change a person */
+    '/api/people/:name': {
+      params: {
+        name: string | number
+      }
+      request: PersonDraft
+      response: Person
+    }
+    /** Create a sign-in link */
+    '/api/people/:name/link': {
+      params: {
+        name: string | number
+      }
+      request: Confirmation
+      response: Person
+    }
+    /** Reset a person */
+    '/api/people/:name/reset': {
+      params: {
+        name: string | number
+      }
+      request: Confirmation
+      response: Person
+    }
+    /** Create a token */
+    '/api/tokens': {
+      request: TokenDraft
+      response: Token
+    }
+    /** Start registering a passkey */
+    '/api/passkeys/new': {
+      request: Confirmation
+      response: PasskeyOptions
+    }
+    /** Register a passkey */
+    '/api/passkeys': {
+      request: PasskeyDraft
+      response: Passkey
+    }
+    /** Start confirming a change */
+    '/api/passkeys/confirm': {
+      request: CredentialAction
+      response: PasskeyOptions
+    }
+    /** Start verifying an answer */
+    '/api/passkeys/challenge': {
+      request: ChallengeRequest
+      response: PasskeyOptions
+    }
+    /** Share a session */
+    '/api/shares': {
+      request: ShareDraft
+      response: Share
+    }
+    /** Claim a request, or hand it over */
+    '/events/:id/claim': {
+      params: {
+        id: string | number
+      }
+      request: ClaimDraft
+      response: ClaimList
+    }
+    /** Create an alert rule */
+    '/api/alert-rules': {
+      request: AlertRule
+      response: AlertRuleList
+    }
+    /** Report the agents of a machine */
+    '/api/coverage': {
+      request: MachineReport
+      response: CoverageList
+    }
+    /** Create a rule */
+    '/api/rules': {
+      request: RuleDraft
+      response: Rule
+    }
+    /** Preview a rule */
+    '/api/rules/preview': {
+      request: RuleDraft
+      response: RulePreview
+    }
+    /** Replay a policy or a rule */
+    '/api/policies/replay': {
+      request: ReplayDraft
+      response: Replay
+    }
+    /** Freeze agents */
+    '/api/freezes': {
+      request: FreezeDraft
+      response: Freeze
+    }
+    /** Check the public address */
+    '/api/reach/check': {
+      response: Reach
+    }
+    /** Create a pairing code */
+    '/api/pairing': {
+      request: Confirmation
+      response: PairingCode
+    }
+    /** Create a channel */
+    '/api/channels': {
+      request: ChannelDraft
+      response: Channel
+    }
+    /** Create a code for a chat account */
+    '/api/chat-accounts/codes': {
+      request: Confirmation
+      response: ChatCode
+    }
+    /** Replace notification settings */
+    '/api/channels/mine': {
+      request: NotificationSettings
+      response: NotificationSettings
+    }
+    /** Subscribe to Web Push */
+    '/api/push': {
+      request: PushSubscription
+      response: NotificationSettings
+    }
+    /** Preview a signed link */
+    '/hitl/:id/link': {
+      params: {
+        id: string | number
+      }
+      request: Link
+      response: LinkPreview
+    }
+    /** Answer by signed link */
+    '/hitl/:id/vote': {
+      params: {
+        id: string | number
+      }
+      request: LinkVote
+      response: Event
+    }
+    /** Test a channel */
+    '/api/channels/:id/test': {
+      params: {
+        id: string | number
+      }
+      response: ChannelTestResult
+    }
+    /** Send a message to a session */
+    '/api/session/messages': {
+      request: MessageDraft
+      response: Message
+    }
+    /** Receive OpenTelemetry logs */
+    '/v1/logs': {
+      response: OTLPResponse
+    }
+    /** Receive OpenTelemetry metrics */
+    '/v1/metrics': {
+      response: OTLPResponse
+    }
+    /** Count OpenTelemetry spans */
+    '/v1/traces': {
+      response: OTLPResponse
+    }
+    /** Receive Claude Code's hooks */
+    '/hooks/claude-code': {
+    }
+    /** Ask and wait for the answer */
+    '/ask': {
+      response: Answer
+    }
+    /** Model Context Protocol */
+    '/mcp': {
+      request: RPC
+      response: RPC
+    }
+    /** Send a test request */
+    '/api/test-requests': {
+      response: TestRequest
+    }
+    /** Create a ticket for a check */
+    '/api/test-requests/tickets': {
+      response: TestTicket
+    }
+    /** Deny the question of a check */
+    '/api/test-requests/deny': {
+      request: TestDenial
+      response: Event
+    }
+  }
+  PUT: {
+    /** Change an alert rule */
+    '/api/alert-rules/:id': {
+      params: {
+        id: string | number
+      }
+      request: AlertRule
+      response: AlertRuleList
+    }
+    /** Set the limits of automatic freezes */
+    '/api/settings/safety': {
+      request: SafetySettings
+      response: Safety
+    }
+    /** Set the defaults of requests */
+    '/api/settings/requests': {
+      request: RequestDefaults
+      response: RequestDefaults
+    }
+    /** Set the public address */
+    '/api/reach': {
+      request: ReachSettings
+      response: Reach
+    }
+    /** Replace the filter of a channel */
+    '/api/channels/:id/filter': {
+      params: {
+        id: string | number
+      }
+      request: ChannelFilter
+      response: Channel[]
+    }
+  }
+  DELETE: {
+    /** Remove a person */
+    '/api/people/:name': {
+      params: {
+        name: string | number
+      }
+      response: Person[]
+    }
+    /** End a sign-in */
+    '/api/sign-ins/:id': {
+      params: {
+        id: string | number
+      }
+      response: SignIn[]
+    }
+    /** Revoke a token */
+    '/api/tokens/:id': {
+      params: {
+        id: string | number
+      }
+      response: Token[]
+    }
+    /** Remove a passkey */
+    '/api/passkeys/:id': {
+      params: {
+        id: string | number
+      }
+      request: Confirmation
+      response: Passkey[]
+    }
+    /** Revoke a share link */
+    '/api/shares/:id': {
+      params: {
+        id: string | number
+      }
+      response: Share[]
+    }
+    /** Release a request */
+    '/events/:id/claim': {
+      params: {
+        id: string | number
+      }
+      response: ClaimList
+    }
+    /** Remove an alert rule */
+    '/api/alert-rules/:id': {
+      params: {
+        id: string | number
+      }
+      response: AlertRuleList
+    }
+    /** Revoke a rule */
+    '/api/rules/:id': {
+      params: {
+        id: string | number
+      }
+      response: Rule
+    }
+    /** Lift a freeze */
+    '/api/freezes/:id': {
+      params: {
+        id: string | number
+      }
+      response: Freeze
+    }
+    /** Unlink a chat account */
+    '/api/chat-accounts/:kind/:account': {
+      params: {
+        kind: string | number
+        account: string | number
+      }
+      response: ChatAccounts
+    }
+    /** Remove a channel */
+    '/api/channels/:id': {
+      params: {
+        id: string | number
+      }
+      response: Channel[]
+    }
+    /** Unsubscribe from Web Push */
+    '/api/push': {
+      request: PushSubscription
+      response: NotificationSettings
+    }
+    /** Withdraw a message */
+    '/api/session/messages/:id': {
+      params: {
+        id: string | number
+      }
+      response: Message
+    }
+  }
+}

@@ -9,10 +9,10 @@ import { seedFromRequest } from './seeds'
 
 const drafts: RuleDraft[] = []
 let exact: RulePreview['exact']
-vi.mock('../api/inboxApi', async (original) => ({
+vi.mock('../api/api', async (original) => ({
   ...(await original<object>()),
-  createRule: vi.fn(),
-  previewRule: (draft: RuleDraft) => {
+  post: (path: string, draft: RuleDraft) => {
+    expect(path).toBe('/api/rules/preview')
     drafts.push(draft)
     return Promise.resolve({ rule: { text: 'Allow some calls' }, exact, looked: 0, matched: 0, examples: [] })
   },

@@ -1,5 +1,4 @@
-import { problemOf } from '../api/api'
-import { createRule, revokeRule, rules as fetchRules } from '../api/inboxApi'
+import { get, post, problemOf, remove } from '../api/api'
 import { onReconnect } from '../api/reconnect'
 import type { Rule } from '../api/schema'
 import type { Problem } from '../api/types'
@@ -39,7 +38,7 @@ class Allowances {
     if (connection.phase !== 'live' || this.loadedFor === connection) return
     this.loadedFor = connection
     const before = hub.allowances
-    const list = await fetchRules().catch(() => undefined) // the hub acts on them in any case
+    const list = await get('/api/rules').catch(() => undefined) // the hub acts on them in any case
     if (!list) this.loadedFor = undefined
     else if (hub.allowances === before)
       hub.setAllowances(
@@ -49,7 +48,7 @@ class Allowances {
 
   /** Starts one for the session of a request. Throws ApiError. */
   async start(from: number, applyNow: boolean): Promise<void> {
-    const rule = await createRule({
+    const rule = await post('/api/rules', {
       from,
       then: 'allow',
       scope: 'session',
@@ -64,7 +63,7 @@ class Allowances {
   async end(id: number): Promise<void> {
     this.problem = undefined
     try {
-      await revokeRule(id)
+      await remove('/api/rules/:id', { id })
       hub.setAllowances(hub.allowances.filter((rule) => rule.id !== id))
     } catch (error) {
       this.problem = problemOf(error)

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { announceReconnect } from '../api/reconnect'
 import type { ReplayDraft } from '../api/schema'
-import { replay } from '../api/inboxApi'
+import { post } from '../api/api'
 import { DraftCheck } from './draftCheck.svelte'
 
 const draft = {} as ReplayDraft
+const replay = (wanted: ReplayDraft, signal: AbortSignal) => post('/api/policies/replay', wanted, signal)
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

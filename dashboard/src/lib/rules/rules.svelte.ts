@@ -1,4 +1,4 @@
-import { revokeRule, rules as fetchRules } from '../api/inboxApi'
+import { get, remove } from '../api/api'
 import { Resource } from '../api/resource.svelte'
 import type { Rule } from '../api/schema'
 
@@ -14,10 +14,10 @@ class Rules extends Resource<Rule[]> {
 
   /** Revokes a rule. Throws ApiError. */
   async revoke(id: number): Promise<void> {
-    const rule = await revokeRule(id)
+    const rule = await remove('/api/rules/:id', { id })
     if (this.byId(id)) this.value = this.value?.map((other) => (other.id === id ? rule : other))
     else this.add(rule) // created since the list was loaded
   }
 }
 
-export const rules = new Rules(fetchRules)
+export const rules = new Rules(() => get('/api/rules'))

@@ -1,11 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from '../api/api'
-import type * as api from '../api/api'
-import { HubState, type Announcement } from './hubState'
+import { HubState, type Announcement, type Calls } from './hubState'
 import { aRequest, anEvent, deferred } from '../../testing/factories'
 import type { Approvals, BatchResult, Event, Problem, Response, Status } from '../api/types'
-
-type Calls = typeof api
 
 class FakeSocket {
   onmessage: ((m: { data: string }) => void) | null = null
@@ -27,31 +24,28 @@ let searches: (string | undefined)[]
 let responded: Response | undefined
 const snoozed = new Map<number, number>()
 
+const post = vi.fn((path: string, sent: unknown, body?: unknown) => {
+  if (path === '/events/approve') {
+    approved = sent as Approvals
+    return (approving = deferred<BatchResult[]>()).promise
+  }
+  if (path === '/events/:id/respond') responded = body as Response
+  return (answering = deferred<Event>()).promise
+})
+const reads: Record<string, (params: { id: number }) => unknown> = {
+  '/events/recent': () => stored.recent,
+  '/api/risky-calls': () => ({ calls: [] }),
+  '/events/:id': ({ id }) => aRequest(id),
+}
 const calls = {
-  ApiError,
-  recent: async () => stored.recent,
-  riskyCalls: async () => ({ calls: [] }),
   find: async (f: { status?: string; before?: number; limit: number }) => {
     searches.push(f.status)
     const all = f.status === 'pending' ? stored.pending : stored.undelivered
     const fitting = all.filter((e) => f.before === undefined || e.id < f.before)
     return fitting.slice(-f.limit)
   },
-  event: async (id: number) => aRequest(id),
-  respond: (_: number, answer: Response) => {
-    responded = answer
-    return (answering = deferred<Event>()).promise
-  },
-  cancel: vi.fn(
-    (_id: number, _reason: string, _revision?: number) => (answering = deferred<Event>()).promise,
-  ),
-  approve: (list: Approvals) => {
-    approved = list
-    return (approving = deferred<BatchResult[]>()).promise
-  },
-  undo: () => (answering = deferred<Event>()).promise,
-  redeliver: () => (answering = deferred<Event>()).promise,
-  handled: () => (answering = deferred<Event>()).promise,
+  get: async (path: string, params: { id: number }) => reads[path]?.(params),
+  post,
 } as unknown as Calls
 
 const say = (...frames: { type: string; data: unknown }[]) =>
@@ -310,7 +304,11 @@ describe('HubState answer', () => {
     const taken = hub.cancel(90, 'not today')
     expect(hub.request(90)?.submission?.cancel).toBe('not today')
     // The revision names the duplicates that the card showed.
-    expect(calls.cancel).toHaveBeenLastCalledWith(90, 'not today', hub.request(90)?.status.revision)
+    expect(post).toHaveBeenLastCalledWith(
+      '/events/:id/cancel',
+      { id: 90 },
+      { reason: 'not today', revision: hub.request(90)?.status.revision },
+    )
     expect(hub.request(90)?.status.revision).toBeGreaterThan(0)
     answering.resolve(aRequest(90, {}, { status: 'error', outcome: '__cancelled__', revision: 2 }))
     expect(await taken).toBe(true)

@@ -1,5 +1,4 @@
-import * as api from '../api/api'
-import { ApiError } from '../api/api'
+import { ApiError, find, get, post } from '../api/api'
 import { AgentRegistry } from './agents'
 import { Clock } from '../format/clock'
 import { Entry } from './eventView'
@@ -35,6 +34,13 @@ export const BEHIND = 2000
 const LOOK_BACK = 2000
 /** Number of requests in a result page; the last page has fewer. */
 const REQUEST_PAGE = 1000
+
+/** The calls to the hub. */
+export interface Calls {
+  find: typeof find
+  get: typeof get
+  post: typeof post
+}
 
 /** A passkey assertion. */
 type Proof = NonNullable<Response['proof']>
@@ -87,7 +93,7 @@ export class HubState extends HubNotices {
   /** snoozed: request id → end of the snooze. */
   constructor(
     private readonly snoozed: Map<number, number> = new Map(),
-    private readonly calls: typeof api = api,
+    private readonly calls: Calls = { find, get, post },
   ) {
     super()
     this.stream = new Stream({
@@ -192,7 +198,7 @@ export class HubState extends HubNotices {
 
   /** Fetches a request the page does not hold, such as an old one from a link. */
   async fetchRequest(id: number): Promise<Request | undefined> {
-    this.storeRequest(await this.calls.event(id))
+    this.storeRequest(await this.calls.get('/events/:id', { id }))
     return this.requests.get(id)
   }
 
@@ -213,7 +219,9 @@ export class HubState extends HubNotices {
     const request = this.requests.get(id)
     if (!request || !isWhole(request.event)) return false
     if (requiresVotes(request)) return this.vote(request, answer)
-    return this.submit(id, { since: this.clock.now(), answer }, () => this.calls.respond(id, answer))
+    return this.submit(id, { since: this.clock.now(), answer }, () =>
+      this.calls.post('/events/:id/respond', { id }, answer),
+    )
   }
 
   /**
@@ -243,7 +251,10 @@ export class HubState extends HubNotices {
     this.setRequest({ ...request, busy: true, problem: undefined })
     const began = performance.now()
     try {
-      this.applyAccepted(await this.calls.respond(id, answer), performance.now() - began)
+      this.applyAccepted(
+        await this.calls.post('/events/:id/respond', { id }, answer),
+        performance.now() - began,
+      )
       return true
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
@@ -259,7 +270,7 @@ export class HubState extends HubNotices {
   cancel(id: number, reason: string): Promise<boolean> {
     const revision = this.requests.get(id)?.status.revision
     return this.submit(id, { since: this.clock.now(), cancel: reason }, () =>
-      this.calls.cancel(id, reason, revision),
+      this.calls.post('/events/:id/cancel', { id }, { reason: reason || undefined, revision }),
     )
   }
 
@@ -280,7 +291,7 @@ export class HubState extends HubNotices {
     const refused = new Set(seen.filter((r) => !still.includes(r)).map((r) => r.id))
     try {
       const requests = still.map((r) => ({ id: r.id, revision: r.status.revision ?? 0 }))
-      const results = await this.calls.approve({ requests, holdMs })
+      const results = await this.calls.post('/events/approve', { requests, holdMs })
       const savedIn = performance.now() - began
       for (const [i, { id }] of still.entries()) {
         const { event, problem } = results[i] ?? {}
@@ -298,12 +309,12 @@ export class HubState extends HubNotices {
 
   /** Undoes an answer in its undo window. Returns the problem if that failed. */
   undo(id: number): Promise<Problem | undefined> {
-    return this.runAction(id, inUndoWindow, () => this.calls.undo(id))
+    return this.runAction(id, inUndoWindow, () => this.calls.post('/events/:id/undo', { id }))
   }
 
   /** Extends the deadline; 0 removes it. Returns the problem if that failed. */
   extend(id: number, seconds: number): Promise<Problem | undefined> {
-    return this.runAction(id, isDecidable, () => this.calls.extend(id, seconds))
+    return this.runAction(id, isDecidable, () => this.calls.post('/events/:id/extend', { id }, { seconds }))
   }
 
   /** Retries an undelivered answer now. Returns the problem if that failed. */
@@ -311,7 +322,7 @@ export class HubState extends HubNotices {
     return this.runAction(
       id,
       (r) => isUndelivered(r.status.delivery),
-      () => this.calls.redeliver(id),
+      () => this.calls.post('/events/:id/redeliver', { id }),
     )
   }
 
@@ -320,7 +331,7 @@ export class HubState extends HubNotices {
     return this.runAction(
       id,
       (r) => isUndelivered(r.status.delivery),
-      () => this.calls.handled(id),
+      () => this.calls.post('/events/:id/handled', { id }),
     )
   }
 
@@ -421,7 +432,10 @@ export class HubState extends HubNotices {
     this.listed = true // the first card does not wait for the events
     this.changed()
     // The ratings come before the events, which a filter may select by them.
-    const [recent] = await Promise.all([this.calls.recent(300), this.loadRatings()])
+    const [recent] = await Promise.all([
+      this.calls.get('/events/recent', { limit: 300, summary: 1 }),
+      this.loadRatings(),
+    ])
     for (const event of recent) this.ingest(event)
     this.loaded = true
     this.changed()
@@ -430,8 +444,8 @@ export class HubState extends HubNotices {
 
   /** Loads the ratings between two events; without them, the newest ones. */
   async loadRatings(between?: { first: number; last: number }): Promise<void> {
-    const within = between && { after: String(between.first - 1), before: String(between.last + 1) }
-    const found = await this.calls.riskyCalls({ ...within, limit: '1000' }).catch(() => undefined)
+    const within = between && { after: between.first - 1, before: between.last + 1 }
+    const found = await this.calls.get('/api/risky-calls', { ...within, limit: 1000 }).catch(() => undefined)
     if (found) this.storeRatings(found.calls)
   }
 
