@@ -1,20 +1,11 @@
-import type { Freeze } from '../../lib/api/schema'
+import type { Freeze, NowLane, NowReport, NowStep } from '../../lib/api/schema'
 import type { AgentRequests, AgentState, RequestIndex } from '../../lib/stream/agents'
-import type { NowStep } from '../../lib/api/schema'
-import {
-  blockedFor,
-  laneState,
-  runningStep,
-  stripWaits,
-  type Lane,
-  type LaneModel,
-  type Wait,
-} from './laneModel'
+import { BUCKETS, blockedFor, laneState, runningStep, stripWaits, type Wait } from './laneModel'
 import type { LaneRank } from './laneOrder'
 
 /** A lane as it is shown. */
 export interface LaneView extends LaneRank {
-  lane: Lane
+  lane: NowLane
   state: AgentState
   requests: AgentRequests
   step: NowStep | undefined
@@ -25,34 +16,29 @@ export interface LaneView extends LaneRank {
   blocked: number
 }
 
-/** The lanes of the model that are shown now. */
+/** The lanes of the hub's report, with what this page knows better: the requests and the freezes. */
 export function laneViews(
-  model: LaneModel,
+  { lanes, at, stripFrom, knownFrom }: NowReport,
   index: RequestIndex,
   now: number,
   freezes: readonly Freeze[] = [],
 ): LaneView[] {
-  const { figures } = model
-  if (!figures) return []
-  const views: LaneView[] = []
-  for (const lane of model.lanes.values()) {
+  return lanes.map((lane) => {
     const requests = index.of(lane.source_app, lane.session_id)
-    if (!model.isShown(lane, requests, now)) continue
-    views.push({
-      key: lane.key,
+    return {
+      key: JSON.stringify([lane.source_app, lane.session_id]),
       lane,
       requests,
       state: laneState(lane, requests, now, freezes),
       askedAt: requests.asks?.askedAt,
       startedAt: lane.startedAt,
       step: runningStep(lane, requests),
-      strip: model.strip(lane, now),
-      waits: stripWaits(lane, requests, figures.at),
-      knownFrom: figures.knownFrom,
-      blocked: blockedFor(lane, requests, figures.at, now),
-    })
-  }
-  return views
+      strip: { from: stripFrom, counts: lane.buckets ?? new Array<number>(BUCKETS).fill(0) },
+      waits: stripWaits(lane, requests, at),
+      knownFrom,
+      blocked: blockedFor(lane, requests, at, now),
+    }
+  })
 }
 
 /** The length of a strip, ms. */

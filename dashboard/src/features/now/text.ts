@@ -1,20 +1,5 @@
 import { plural } from '../../lib/format/text'
 
-/** The verbs of calls, as the hub has them, by tool. */
-export const stepVerbs: Record<string, string> & { other: string } = {
-  Bash: 'Run',
-  Edit: 'Edit',
-  MultiEdit: 'Edit',
-  Write: 'Write',
-  Read: 'Read',
-  Grep: 'Search',
-  Glob: 'Search',
-  WebFetch: 'Fetch',
-  Task: 'Start agent',
-  Agent: 'Start agent',
-  other: 'Call',
-}
-
 /** User-visible strings of the screen Now. */
 export const text = {
   title: 'Now',
