@@ -72,12 +72,14 @@ type PolicyRule struct {
 	Opposed  int64  `json:"opposed"`
 }
 
-// ReplayDraft is the body of POST /api/policies/replay: either the text of a hookback.json or a rule
-// of the hub.
+// ReplayDraft is the body of POST /api/policies/replay: either the text of a hookback.json, a further rule
+// for it, or a rule of the hub.
 type ReplayDraft struct {
-	Policy string            `json:"policy,omitempty"`                                     // at most MaxPolicyText (32 KiB)
-	Origin PolicyOrigin      `json:"origin,omitempty" jsonschema:"enum=user,enum=project"` // default user
-	Rule   *schema.RuleDraft `json:"rule,omitempty"`
+	Policy string       `json:"policy,omitempty"`                                     // at most MaxPolicyText (32 KiB)
+	Origin PolicyOrigin `json:"origin,omitempty" jsonschema:"enum=user,enum=project"` // default user
+	// Add is a rule for hookback.json, as JSON: only it is compared, and Policy is the file that it is for.
+	Add  string            `json:"add,omitempty"`
+	Rule *schema.RuleDraft `json:"rule,omitempty"`
 }
 
 // Replay is the result of POST /api/policies/replay: the effect that a draft would have had. A policy
@@ -95,6 +97,10 @@ type Replay struct {
 	Complete bool            `json:"complete"`
 	Problems []PolicyProblem `json:"problems"` // probable mistakes
 	Examples []ReplayExample `json:"examples"` // at most 50; opposed first, then the newest
+
+	Sentence string `json:"sentence,omitempty"` // the rule of ReplayDraft.Add
+	// Policy is the text of the file with this rule, as hookback policy add writes it. Absent: the text has no list of rules.
+	Policy string `json:"policy,omitempty"`
 }
 
 // ReplayExample is a call that a draft decides.

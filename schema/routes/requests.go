@@ -127,7 +127,7 @@ var rules = []Route{
 	},
 	{
 		Method: "POST", Path: history.PathReplay, Access: schema.AccessRead, Summary: "Replay a policy or a rule",
-		Description: "Compares the text of a policy file, or a draft of a rule, with the calls of the last 30 days. It creates nothing.",
+		Description: "Compares the text of a policy file, or a draft of a rule, with the calls of the last 30 days. A rule for a file is also returned as a sentence and in its file. It creates nothing.",
 		Request:     history.ReplayDraft{}, Response: history.Replay{}, Returns: "the comparison",
 		Errors: []error{schema.ErrNotFound, schema.ErrNoQuestion, schema.ErrNoRule, schema.ErrNoPolicy},
 	},

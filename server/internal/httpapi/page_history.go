@@ -124,7 +124,7 @@ func timeZone(r *request) (*time.Location, error) {
 // replayPolicy compares the policy or the rule of a draft with the history.
 func (s *Server) replayPolicy(r *request, d history.ReplayDraft) (*history.Replay, error) {
 	switch {
-	case (d.Rule == nil) == (d.Policy == ""):
+	case (d.Rule == nil) == (d.Policy == "" && d.Add == ""):
 		return nil, &schema.FieldError{Field: "policy", Detail: "or rule must be set, and not both"}
 	case d.Rule == nil:
 		return s.Studio.Replay(r, &d)

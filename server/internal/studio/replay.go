@@ -1,6 +1,7 @@
 package studio
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ func (s *Service) Replay(ctx context.Context, d *history.ReplayDraft) (*history.
 	switch {
 	case !known:
 		return nil, &schema.FieldError{Field: "origin", Detail: "must be user or project"}
-	case len(d.Policy) > history.MaxPolicyText:
+	case max(len(d.Policy), len(d.Add)) > history.MaxPolicyText:
 		return nil, &schema.FieldError{Field: "policy", Detail: fmt.Sprintf("is larger than %d bytes", history.MaxPolicyText)}
 	}
 	release, err := s.Acquire(ctx)
@@ -35,7 +36,11 @@ func (s *Service) Replay(ctx context.Context, d *history.ReplayDraft) (*history.
 		return nil, err
 	}
 	defer release()
-	parsed, err := parseFile("policy", d.Policy, origin)
+	text := d.Policy
+	if d.Add != "" {
+		text = `{"rules":[` + d.Add + `]}`
+	}
+	parsed, err := parseFile("policy", text, origin)
 	if err != nil {
 		return nil, invalidPolicy(err)
 	}
@@ -44,10 +49,27 @@ func (s *Service) Replay(ctx context.Context, d *history.ReplayDraft) (*history.
 		return nil, err
 	}
 	r := replay{file: parsed, Replay: history.Replay{Days: ratings.PastDays, Complete: complete, Problems: parsed.warnings}}
+	if d.Add != "" {
+		if err := r.addTo(d); err != nil {
+			return nil, err
+		}
+	}
 	r.run(calls)
 	r.Examples = append(r.opposed, r.others...)
 	r.Examples = append([]history.ReplayExample{}, r.Examples[:min(len(r.Examples), history.MaxReplayExamples)]...)
 	return &r.Replay, nil
+}
+
+// addTo describes the rule of the draft and adds it to the file of the draft.
+func (r *replay) addTo(d *history.ReplayDraft) error {
+	if len(r.file.rules) != 1 {
+		return &schema.FieldError{Field: "add", Detail: "must be one rule"}
+	}
+	r.Sentence = r.file.rules[0].Sentence
+	if changed, err := policy.Insert([]byte(cmp.Or(d.Policy, policy.NewFile)), d.Add); err == nil {
+		r.Replay.Policy = string(changed)
+	}
+	return nil
 }
 
 // run evaluates the policy for the calls, newest first.

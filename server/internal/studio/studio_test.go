@@ -182,6 +182,32 @@ func TestReplay_FirstRuleDecides(t *testing.T) {
 	require.Equal(t, []int64{2, 0, 0}, []int64{got.Asked, got.Denied, got.Unmatched}, "a call that a rule can't evaluate is a question, as in hooks")
 }
 
+func TestReplay_AddsRuleToFile(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	x.call("s", "t1", "git push", "")
+	x.call("s", "t2", "git fetch", "")
+	add := rule("git push", "ask")
+	replay := func(text, add string) (*history.Replay, error) {
+		return x.Replay(t.Context(), &history.ReplayDraft{Policy: text, Add: add})
+	}
+	got, err := replay(`{"rules": [`+rule("git", "deny")+`]}`, add)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 0, 1}, []int64{got.Asked, got.Denied, got.Unmatched}, "only the new rule is compared")
+	require.Equal(t, `Bash when command runs "git push": ask`, got.Sentence)
+	require.Equal(t, `{"rules": [`+rule("git", "deny")+",\n    "+add+"\n  ]}", got.Policy)
+	got, err = replay("", add)
+	require.NoError(t, err)
+	require.Equal(t, "{\n  \"rules\": [\n    "+add+"\n  ]\n}\n", got.Policy)
+	got, err = replay(`{"rules": {}}`, add)
+	require.NoError(t, err)
+	require.Empty(t, got.Policy)
+	for _, wrong := range []string{" ", add + "," + add, add + `],"rules":[` + add, `{"tool":"Bash"}`} {
+		_, err := replay("", wrong)
+		require.Error(t, err, wrong)
+	}
+}
+
 func TestReplay_ReadsTextsAsHooksDo(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t)

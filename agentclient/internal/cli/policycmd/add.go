@@ -1,7 +1,6 @@
 package policycmd
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ func appendRule(file string, mode fs.FileMode, rule string) error {
 	text, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		text = []byte("{\n  \"rules\": [\n  ]\n}\n")
+		text = []byte(policy.NewFile)
 	case err != nil:
 		return err
 	default:
@@ -87,7 +86,7 @@ func appendRule(file string, mode fs.FileMode, rule string) error {
 			return fmt.Errorf("%w\nThe file was not changed; correct it first", err)
 		}
 	}
-	changed, err := insertRule(text, rule)
+	changed, err := policy.Insert(text, rule)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -98,65 +97,4 @@ func appendRule(file string, mode fs.FileMode, rule string) error {
 		return err
 	}
 	return atomicfile.Replace(file, changed, mode)
-}
-
-// insertRule returns the text of a policy with another rule at the end of its list.
-func insertRule(text []byte, rule string) ([]byte, error) {
-	end, isEmpty, err := endOfRules(text)
-	if err != nil {
-		return nil, err
-	}
-	last := len(bytes.TrimRight(text[:end], " \t\r\n")) // after the last rule or the bracket
-	separator, indent := ",", "    "
-	if isEmpty {
-		separator = ""
-	}
-	newline := "\n"
-	if bytes.Contains(text, []byte("\r\n")) {
-		newline = "\r\n"
-	}
-	rest := text[last:]
-	if !bytes.Contains(text[last:end], []byte("\n")) { // the bracket is on the same line
-		rest = append([]byte(newline+"  "), bytes.TrimLeft(text[last:], " \t")...)
-	}
-	out := append(bytes.Clone(text[:last]), separator+newline+indent+rule...)
-	return append(out, rest...), nil
-}
-
-// endOfRules returns the index of the bracket that closes the list of rules, and whether the list
-// is empty.
-func endOfRules(text []byte) (end int, isEmpty bool, err error) {
-	bom := len(text) - len(bytes.TrimPrefix(text, []byte("\ufeff")))
-	d := json.NewDecoder(bytes.NewReader(text[bom:]))
-	if _, err := d.Token(); err != nil {
-		return 0, false, err
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return 0, false, err
-		}
-		if name != "rules" {
-			var skipped json.RawMessage
-			if err := d.Decode(&skipped); err != nil {
-				return 0, false, err
-			}
-			continue
-		}
-		if _, err := d.Token(); err != nil {
-			return 0, false, err
-		}
-		n := 0
-		for ; d.More(); n++ {
-			var skipped json.RawMessage
-			if err := d.Decode(&skipped); err != nil {
-				return 0, false, err
-			}
-		}
-		if _, err := d.Token(); err != nil {
-			return 0, false, err
-		}
-		return bom + int(d.InputOffset()) - 1, n == 0, nil
-	}
-	return 0, false, errors.New("the policy has no rules")
 }

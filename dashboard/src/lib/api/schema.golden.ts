@@ -505,7 +505,13 @@ export const v2ReceiptQuestion = {"envelope":{"payloadType":"application/vnd.in-
 export const v2RejectCallReason = {"reason":"This order was already refunded"} satisfies RejectCall
 
 // prettier-ignore
+export const v2ReplayAdd = {"days":30,"looked":1,"allowed":0,"denied":0,"asked":1,"unmatched":0,"opposed":0,"complete":true,"problems":[],"examples":[],"sentence":"Bash: ask","policy":"{\"rules\": [\n    {\"tool\":\"Bash\",\"then\":\"ask\"}\n  ]}"} satisfies Replay
+
+// prettier-ignore
 export const v2ReplayOpposed = {"days":30,"looked":1204,"allowed":3,"denied":1,"asked":14,"unmatched":1186,"opposed":1,"complete":true,"problems":[{"line":3,"column":1,"text":"no agent we know has a tool \"Bsh\"; did you mean \"Bash\"?"}],"examples":[{"event":41,"source_app":"shop","tool":"Bash","title":"Run npm publish","effect":"allow","rule":1,"sentence":"Bash when command starts with \"npm publish\": allow","decided":"person","outcome":"refused","opposed":true,"at":1795262300000}]} satisfies Replay
+
+// prettier-ignore
+export const v2ReplayDraftAdd = {"policy":"{\"rules\": []}","origin":"user","add":"{\"tool\":\"Bash\",\"then\":\"ask\"}"} satisfies ReplayDraft
 
 // prettier-ignore
 export const v2ReplayDraftPolicy = {"policy":"{\"rules\": [{\"tool\": \"Bash\", \"when\": {\"command\": {\"runs\": \"git push\"}}, \"then\": \"ask\"}]}","origin":"user"} satisfies ReplayDraft

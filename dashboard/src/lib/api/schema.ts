@@ -2217,17 +2217,26 @@ export interface Replay {
   problems: PolicyProblem[]
   /** at most 50; opposed first, then the newest */
   examples: ReplayExample[]
+  /** the rule of ReplayDraft.Add */
+  sentence?: string
+  /**
+   * Policy is the text of the file with this rule, as hookback policy add writes it. Absent: the text has
+   * no list of rules.
+   */
+  policy?: string
 }
 
 /**
- * ReplayDraft is the body of POST /api/policies/replay: either the text of a hookback.json or a rule of the
- * hub.
+ * ReplayDraft is the body of POST /api/policies/replay: either the text of a hookback.json, a further rule
+ * for it, or a rule of the hub.
  */
 export interface ReplayDraft {
   /** at most MaxPolicyText (32 KiB) */
   policy?: string
   /** default user */
   origin?: 'user' | 'project'
+  /** Add is a rule for hookback.json, as JSON: only it is compared, and Policy is the file that it is for. */
+  add?: string
   rule?: RuleDraft
 }
 

@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { v2PolicyListTwoFiles } from '../api/schema.golden'
-import type { PolicyRule } from '../api/schema'
 import { addedCondition, emptyForm, type RuleFormState } from './draft'
 import {
   addCommand,
   checkCommand,
   convertCondition,
-  fileRuleSentence,
-  insertRule,
-  newFile,
   parseFileRule,
   ruleJson,
   setTarget,
@@ -65,25 +60,6 @@ describe('Line of a policy file', () => {
     expect(parseFileRule(text)).toBeUndefined(),
   )
 
-  const golden = v2PolicyListTwoFiles.policies.flatMap(
-    ({ rules }): PolicyRule[] => [...rules] as PolicyRule[],
-  )
-  it.each(golden)('has the sentence of the hub: $sentence', ({ json, sentence }) =>
-    expect(fileRuleSentence(JSON.parse(json) as FileRule)).toBe(sentence),
-  )
-  it('names options, risk and reason in its sentence', () =>
-    expect(
-      fileRuleSentence({
-        tool: '*',
-        when: { command: { runs: 'rm', option: ['r', 'recursive'], regex: '^a' } },
-        then: 'deny',
-        risk: 'high',
-        reason: 'No.',
-      }),
-    ).toBe(
-      'any tool when command runs "rm" with the option r or recursive and command matches /^a/: deny (high risk), because: No.',
-    ))
-
   it('is quoted for a shell, with invisible characters escaped', () => {
     const json = ruleJson({ tool: 'Bash', when: { command: { equals: "it's \u202e" } }, then: 'ask' })
     expect(addCommand(json, 'user')).toBe(
@@ -92,28 +68,6 @@ describe('Line of a policy file', () => {
     expect(addCommand('{}', 'project')).toBe("hookback policy add --project '{}'")
     expect(checkCommand('/a b')).toBe("hookback policy check '/a b'")
   })
-})
-
-describe('Inserting a line', () => {
-  it.each([
-    ['an empty list', '{\n  "rules": [\n  ]\n}\n', newFile('{}')],
-    ['an empty list on one line', '{"rules":[]}', '{"rules":[\n    {}\n  ]}'],
-    [
-      'a list',
-      '{\n  "rules": [\n    {"a": "]"}\n  ]\n}\n',
-      '{\n  "rules": [\n    {"a": "]"},\n    {}\n  ]\n}\n',
-    ],
-    ['Windows lines', '{\r\n"rules": [\r\n{}\r\n]\r\n}', '{\r\n"rules": [\r\n{},\r\n    {}\r\n]\r\n}'],
-    [
-      'other members',
-      '{"note": "rules", "x": [1], "rules": [{}], "y": []}',
-      '{"note": "rules", "x": [1], "rules": [{},\n    {}\n  ], "y": []}',
-    ],
-  ])('follows the rules of %s', (_, text, changed) => expect(insertRule(text, '{}')).toBe(changed))
-
-  it.each(['', '[]', '{"rules": {}}', '{"rules": [}'])('refuses %j', (text) =>
-    expect(insertRule(text, '{}')).toBeUndefined(),
-  )
 })
 
 describe('Target of a rule', () => {
