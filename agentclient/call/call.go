@@ -75,6 +75,7 @@ type Script struct {
 	Program string // that runs it
 	Text    string
 	Span    Span
+	Command int // index in Call.Commands of the one that has it
 }
 
 // Word is one word of a command without its quotes.
@@ -119,8 +120,9 @@ const (
 // Redirect is an input or output of a command.
 type Redirect struct {
 	FD     string // file descriptor before it; empty: 0 of an input, 1 of an output
-	Op     string // <, >, >>, >|, &>, &>>, <>, <<< or <<
+	Op     string // <, >, >>, >|, &>, &>>, >&, <>, <<< or <<
 	Target Word   // of << the body
+	File   int    // index in Call.Files of the target; -1: none
 }
 
 // Shell is the language of a command line.
@@ -138,6 +140,9 @@ type File struct {
 	Path string // absolute with slashes if Call.Dir is known, and as the call gives it otherwise; may have an Expansion
 	Op   FileOp
 	Span Span
+
+	Command   int  // index in Call.Commands of the command that has it in its words or redirects; -1: an argument of the tool
+	IsPattern bool // a shell may replace it by the names that it matches
 }
 
 // FileOp is the effect of a call on a file.

@@ -16,8 +16,8 @@ var fileOperands = sync.OnceValue(func() map[string]string {
 read: cat tac head tail less more wc stat file od xxd hexdump strings sort uniq cut nl fold base64 base32 md5sum sha1sum sha256sum sha512sum
 read: cksum diff cmp comm paste column source . bat batcat open xdg-open gzip gunzip zcat xz bzip2 zip unzip tar cpio
 read skip: grep egrep fgrep zgrep rg ag ack jq yq awk gawk mawk sed gsed
-write: tee touch truncate mkdir mkfifo mktemp vi vim nvim nano emacs ed
-write skip: chmod chown chgrp setfacl
+write: setfacl tee touch truncate mkdir mkfifo mktemp vi vim nvim nano emacs ed
+write skip: chmod chown chgrp
 delete: rm rmdir unlink shred
 move: mv rename
 copy: cp ln install rsync scp
@@ -40,34 +40,45 @@ func (l *line) operandFiles(name string, cmd *Command) {
 	what, known := fileOperands()[name]
 	if !known {
 		l.likelyFiles(name, cmd)
+		l.outputs(name, cmd.Words[1:])
+	}
+	inPlace := programs.EditsInPlace(texts(cmd.Words))
+	if inPlace {
+		what, known = "write skip", true
+	}
+	if !known {
 		return
 	}
 	words := cmd.Words[1:]
 	if at := slices.Index(texts(words), "-P"); at >= 0 && at+1 < len(words) && strings.HasSuffix(name, "zip") {
 		words = slices.Delete(slices.Clone(words), at, at+2) // a password
 	}
-	operands, values, inPlace := operandsOf(words)
-	what, skips := strings.CutSuffix(what, " skip")
+	what, isScript := strings.CutSuffix(what, " skip")
+	if isScript {
+		words = l.withoutScripts(name, words, inPlace)
+	}
+	operands, values := operandsOf(words)
 	for _, w := range values {
 		op := FileOp(what)
-		if what == "copy" {
+		if what == "copy" || what == "move" {
 			op = UseFile
 		}
 		l.addFile(w, op)
 	}
-	if skips && len(operands) > 0 {
-		if all := texts(cmd.Words); slices.Contains(all, "-f") || slices.Contains(all, "--file") { // which has the pattern
-			l.addMayBe(l.dir, operands[0], ReadFile)
-		}
-		operands = operands[1:]
-	}
 	if len(operands) == 0 && (has(searchers, name) || name == "grep" && programs.HasOption(texts(cmd.Words), "r", "R", "recursive")) {
 		l.listDir()
+	}
+	last := len(operands) - 1
+	for _, target := range l.outputs(name, words) { // a directory gets all operands
+		last = len(operands)
+		if at := slices.IndexFunc(operands, func(w Word) bool { return w.Text == target.Text && w.Span == target.Span }); at >= 0 {
+			operands = slices.Delete(operands, at, at+1)
+		}
 	}
 	for i, w := range operands {
 		op := FileOp(what)
 		switch {
-		case what == "copy" && i == len(operands)-1, what == "move" && i == len(operands)-1, inPlace && strings.HasSuffix(name, "sed"):
+		case i == last && (what == "copy" || what == "move"):
 			op = WriteFile
 		case what == "copy":
 			op = ReadFile
@@ -75,6 +86,144 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		l.addFile(w, op)
 	}
 }
+
+// withoutScripts returns the words of a program without its patterns and scripts, or its mode, and adds the files of
+// those. Of a program that edits in place the names of copies are left out, too, as in -i.bak.
+func (l *line) withoutScripts(name string, words []Word, inPlace bool) (rest []Word) {
+	hasMode := func(w Word) bool { return strings.HasPrefix(name, "ch") && isMode(w.Text) }
+	found := scriptsOf(name, words, !slices.ContainsFunc(words, hasMode))
+	for i, w := range words {
+		_, isCode := found.code[i]
+		if file, isFile := found.files[i]; isFile {
+			l.addFile(Word{Text: file, Dynamic: w.Dynamic, Span: w.Span}, ReadFile)
+		} else if !isCode && (!inPlace || shortOption(w.Text, "i") == 0) {
+			rest = append(rest, w)
+		}
+	}
+	return rest
+}
+
+// scriptOptions are the short options of programs with a pattern or a script, or, f, with a file of them. After the
+// bar are those with another value.
+var scriptOptions = sync.OnceValue(func() map[string]string {
+	return namesByKind(`
+ef|ABCmdD: grep egrep fgrep zgrep
+ef|ABCmgtTjMErd: rg
+ef|l: sed gsed
+feE|vFilo: awk gawk mawk nawk
+eE|IMmCDFrKTW: perl ruby
+f|L: jq yq
+c|WXmQ: python
+ep|rC: node bun
+rBRE|dcSzt: php
+e|l: lua luajit
+`)
+})
+
+// scripts are the words of a program with patterns or scripts, by index.
+type scripts struct {
+	code  map[int]string
+	files map[int]string
+}
+
+// scriptsOf returns the patterns and scripts in the words of a program. With isFirst, its first operand is one if no
+// option has one.
+func scriptsOf(name string, words []Word, isFirst bool) scripts {
+	s := scripts{map[int]string{}, map[int]string{}}
+	letters, values, _ := strings.Cut(scriptOptions()[name], "|")
+	first := -1
+	for i := 0; i < len(words); i++ {
+		text := words[i].Text
+		option, value, isAttached := strings.Cut(text, "=")
+		isLong := func(name string) bool { return len(option) > 3 && strings.HasPrefix(name, option) }
+		at := shortOption(text, letters+values)
+		into := s.code
+		switch {
+		case text == "--":
+			if i+1 < len(words) && first < 0 {
+				first = i + 1
+			}
+			i = len(words)
+			continue
+		case len(text) < 2 || text[0] != '-':
+			if first < 0 {
+				first = i
+			}
+			continue
+		case letters == "":
+			continue
+		case isLong("--file") || isLong("--from-file"):
+			into = s.files
+		case isLong("--regexp") || isLong("--expression") || isLong("--source") || isLong("--eval") || isLong("--print"):
+		case at == 0:
+			continue
+		case strings.IndexByte(letters, text[at]) < 0:
+			if at == len(text)-1 && text[at] != 'o' && strings.HasSuffix(name, "awk") {
+				i++ // its value
+			}
+			continue
+		default:
+			if value, isAttached = text[at+1:], at < len(text)-1; text[at] == 'f' || text[at] == 'E' && strings.HasSuffix(name, "awk") {
+				into = s.files
+			}
+		}
+		if isAttached {
+			into[i] = value
+		} else if i++; i < len(words) {
+			into[i] = words[i].Text
+		}
+	}
+	if isFirst && first >= 0 && len(s.code)+len(s.files) == 0 {
+		s.code[first] = words[first].Text
+	}
+	return s
+}
+
+// isMode reports whether an option takes the place of the mode of chmod, as in chmod -x.
+func isMode(option string) bool {
+	return len(option) > 1 && option[0] == '-' && strings.Trim(option[1:], "rwxXst") == "" || strings.HasPrefix(option, "--ref")
+}
+
+// shortOption returns the index of the first of these short options in a cluster, or 0.
+func shortOption(word, options string) int {
+	if len(word) < 2 || word[0] != '-' || word[1] == '-' {
+		return 0
+	}
+	cluster := word[:len(word)-len(strings.TrimLeft(word, "-"+lettersAndDigits))]
+	return max(0, strings.IndexAny(cluster, options))
+}
+
+// outputOptions are the options of programs that name the file or the directory that they write.
+var outputOptions = map[string][2]string{
+	"curl": {"o", "--output"}, "wget": {"O", "--output-document"}, "sort": {"o", "--output"}, "tree": {"o", "--output"},
+	"cp": {"t", "--target-directory"}, "mv": {"t", "--target-directory"}, "ln": {"t", "--target-directory"}, "install": {"t", "--target-directory"},
+}
+
+// outputs adds the files in the options of a program that name what it writes, and returns them.
+func (l *line) outputs(name string, words []Word) (found []Word) {
+	options, known := outputOptions[name]
+	for i := 0; known && i < len(words) && words[i].Text != "--"; i++ {
+		w := words[i]
+		option, value, isAttached := strings.Cut(w.Text, "=")
+		at := shortOption(w.Text, options[0])
+		switch isLong := len(option) > 3 && strings.HasPrefix(options[1], option); {
+		case isLong && isAttached:
+			w.Text = value
+		case at > 0 && at < len(w.Text)-1:
+			w.Text = w.Text[at+1:]
+		case (isLong || at > 0) && i+1 < len(words):
+			w = words[i+1]
+		default:
+			continue
+		}
+		if found = append(found, w); w.Text != "-" {
+			l.addFile(w, WriteFile)
+		}
+	}
+	return found
+}
+
+const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 // searchers read the directory in which they run, if they have no operands.
 const searchers = " ls dir tree du rg ag ack "
@@ -153,9 +302,8 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 	}
 }
 
-// operandsOf returns the words that are no options, the values of --name=value, and whether there is an
-// option -i.
-func operandsOf(words []Word) (operands, values []Word, inPlace bool) {
+// operandsOf returns the words that are no options, and the values of --name=value and of -nPATH.
+func operandsOf(words []Word) (operands, values []Word) {
 	ended := false
 	for _, w := range words {
 		switch {
@@ -164,11 +312,14 @@ func operandsOf(words []Word) (operands, values []Word, inPlace bool) {
 		case w.Text == "--":
 			ended = true
 		default:
-			inPlace = inPlace || w.Text == "--in-place" || strings.HasPrefix(w.Text, "-i")
-			if _, value, ok := strings.Cut(w.Text, "="); ok {
+			_, value, ok := strings.Cut(w.Text, "=")
+			if path := strings.TrimLeft(w.Text, "-"+lettersAndDigits); !ok && len(path) > 1 && strings.IndexByte("./~", path[0]) >= 0 {
+				value, ok = path, true
+			}
+			if ok {
 				values = append(values, Word{Text: value, Span: w.Span})
 			}
 		}
 	}
-	return operands, values, inPlace
+	return operands, values
 }

@@ -15,9 +15,9 @@ func (c *Call) addPath(text string, op FileOp, at Span) {
 	case strings.HasPrefix(scheme, "http") || scheme == "ftp":
 		c.addHost(text, "", at)
 	case scheme != "" && scheme != "file":
-		c.Files = append(c.Files, File{text, op, at}) // a document of an editor
+		c.Files = append(c.Files, File{Path: text, Op: op, Span: at, Command: -1}) // a document of an editor
 	default:
-		c.Files = append(c.Files, File{c.resolve(text), op, at})
+		c.Files = append(c.Files, File{Path: c.resolve(text), Op: op, Span: at, Command: -1})
 	}
 }
 

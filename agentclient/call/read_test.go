@@ -181,7 +181,7 @@ func TestReadLine_Files(t *testing.T) {
 		"dd if=.env of=x":                 "read .env, write x",
 		"sudo cat .env":                   "read .env",
 		"echo .env; git commit -m .env":   "",
-		"sort --output=.env x":            "read .env, read x",
+		"sort --output=.env x":            "read .env, write .env, read x",
 		"for f in *; do cat \"$f\"; done": "read \x00",
 	} {
 		var got []string

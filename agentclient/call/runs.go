@@ -27,6 +27,8 @@ const (
  gdb lldb rr git:2 coreutils uutils ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 pdsh clush et parallel-ssh `
 	// joiners run all their operands as one line.
 	joiners = " ssh rsh watch parallel sem env_parallel autossh adb concurrently wsl pdsh clush et pssh parallel-ssh "
+	// elsewhere are programs that run commands in another file system.
+	elsewhere = " ssh rsh docker podman nerdctl kubectl oc mosh adb "
 	// evaluators are builtins that evaluate the index of a variable in their words.
 	evaluators = " unset read mapfile readarray getopts wait let "
 )
@@ -75,7 +77,8 @@ func (l *line) add(cmd Command) {
 	if len(l.c.Commands) >= maxCommands || l.depth > maxScripts+maxNesting {
 		return
 	}
-	l.c.Commands = append(l.c.Commands, cmd)
+	l.begin(cmd)
+	defer func() { l.adds = -1 }()
 	l.variables(&cmd)
 	if len(cmd.Words) == 0 {
 		l.writes("", &cmd)
@@ -110,6 +113,16 @@ func (l *line) add(cmd Command) {
 	l.runs(name, &cmd)
 	if isElsewhere {
 		l.dir, l.dirs = dir, dirs
+	}
+}
+
+// begin adds a command, whose files follow.
+func (l *line) begin(cmd Command) {
+	l.c.Commands, l.adds = append(l.c.Commands, cmd), cmd.index
+	for i := range cmd.Redirects {
+		if at := cmd.Redirects[i].File; at >= 0 {
+			l.c.Files[at].Command = cmd.index
+		}
 	}
 }
 
@@ -173,7 +186,7 @@ func (l *line) variables(cmd *Command) {
 			slices.ContainsFunc(codeVariables, func(part string) bool { return strings.Contains(strings.ToUpper(name), part) })
 		if isCode && value != "" {
 			l.runsFile(Word{Text: value, Span: w.Span}, Word{Text: "sh"}, cmd)
-			l.c.Scripts = append(l.c.Scripts, Script{name, value, w.Span})
+			l.addScript(name, value, w.Span)
 		}
 	}
 }
@@ -298,6 +311,16 @@ func operandCount(words []Word) (n int) {
 	return n
 }
 
+// RunsElsewhere reports whether a command runs in another file system, by a program such as ssh or docker.
+func (c *Call) RunsElsewhere(cmd *Command) bool {
+	for cmd.By >= 0 {
+		if cmd = &c.Commands[cmd.By]; has(elsewhere, cmd.name()) {
+			return true
+		}
+	}
+	return false
+}
+
 func afterDashes(words []Word) []Word {
 	if len(words) > 0 && words[0].Text == "--" {
 		return words[1:]
@@ -307,9 +330,14 @@ func afterDashes(words []Word) []Word {
 
 // patches reads the patch in the argument or the input of apply_patch.
 func (l *line) patches(cmd *Command) {
-	outer := l.c.Dir
+	outer, from := l.c.Dir, len(l.c.Files)
 	l.c.Dir = l.dir
-	defer func() { l.c.Dir = outer }()
+	defer func() {
+		l.c.Dir = outer
+		for i := range l.c.Files[from:] {
+			l.c.Files[from+i].Command = cmd.index
+		}
+	}()
 	switch {
 	case len(cmd.Words) > 1 && l.stdin.kind != hereInput:
 		l.c.readPatch(cmd.Words[len(cmd.Words)-1].Text, cmd.Words[len(cmd.Words)-1].Span)
@@ -417,7 +445,7 @@ func (l *line) scriptText(text string, w Word, by *Command) {
 		}
 		text = strings.ReplaceAll(w.withVariables(text), Expansion, "$_") // any variable
 	}
-	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: max(l.depth, by.Depth) + 1, dir: l.dir, stdin: l.stdin, assigned: map[string]bool{}}
+	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, adds: -1, depth: max(l.depth, by.Depth) + 1, dir: l.dir, stdin: l.stdin, assigned: map[string]bool{}}
 	inner.read(RunBy)
 	if by.name() == "eval" && inner.dir != l.dir {
 		l.mayBeIn(l.dir)

@@ -11,24 +11,34 @@ import (
 
 // Code of programs that is not read, and what of it runs no other program.
 
+// filters are programs whose first operand is a script.
+const filters = " awk gawk mawk nawk sed gsed "
+
 // isFilter reports whether all scripts in a command of sed or awk only filter text, and so run no program.
 func isFilter(cmd *Command) bool {
-	if slices.Contains(texts(cmd.Words), "json.tool") { // of Python
-		return true
-	}
+	found := scriptsOf(cmd.name(), cmd.Words[1:], true)
 	isEach := func(is func(text string) bool) bool {
-		return !slices.ContainsFunc(cmd.Words[1:], func(w Word) bool {
-			return (w.Dynamic || strings.ContainsAny(w.Text, " \t\n;&|()!")) && !is(w.Text) || strings.HasPrefix(w.Text, "-f") || strings.HasPrefix(w.Text, "--f")
-		})
+		for i, w := range cmd.Words[1:] {
+			text, isCode := found.code[i]
+			if !isCode {
+				text = w.Text
+			}
+			if (isCode || w.Dynamic || strings.ContainsAny(text, " \t\n;&|()!")) && !is(text) {
+				return false
+			}
+		}
+		return len(found.files) == 0
 	}
 	switch name := cmd.name(); {
-	case has(" awk gawk mawk nawk ", name):
+	case name == "python":
+		return len(cmd.Words) > 2 && cmd.Words[1].Text == "-m" && cmd.Words[2].Text == "json.tool"
+	case strings.HasSuffix(name, "awk"):
 		return isEach(func(text string) bool {
 			text = strings.ReplaceAll(text, "||", "")
 			return !strings.ContainsAny(text, "|@\x00") && !strings.Contains(text, "system") && !strings.Contains(text, "getline") && !strings.Contains(text, "load") &&
 				!strings.Contains(strings.ReplaceAll(text, " ", ""), `>"`) // print > "file"
 		})
-	case has(" sed gsed ", name):
+	case has(filters, name):
 		return isEach(sedFilter().MatchString)
 	}
 	return false
@@ -51,19 +61,19 @@ func isSQL(client, text string) bool {
 // sqlPrograms are parts of SQL that may run a program, and of commands of the clients.
 var sqlPrograms = []string{"program", "system", "shell", "edit", "load", "exec", "source", "xp_", "script", "pager", "tee"}
 
-// sedFilter matches scripts of s/a/b/ and of commands such as /a/p. Its regular expressions have no
+// sedFilter matches scripts of s/a/b/, of texts to add and of commands such as /a/p. Its regular expressions have no
 // delimiter in brackets, where programs differ about the end.
 var sedFilter = sync.OnceValue(func() *regexp.Regexp {
 	expression := func(delimiter string) string {
 		return strings.ReplaceAll(`(?:[^][\x00\\\nD]|\\[^\n]|\[\^?[^][\x00\\\nD]+\])*`, "D", delimiter)
 	}
 	replaces := ""
-	for _, d := range []string{"/", "|", "#", ","} {
+	for _, d := range []string{"/", "|", "#", ",", ":", "@", "%", "_", "+", "~"} {
 		quoted := regexp.QuoteMeta(d)
 		replaces += "|" + quoted + expression(d) + quoted + strings.ReplaceAll(`(?:[^\x00\\\nD]|\\[^\n])*`, "D", d) + quoted
 	}
 	address := `(?:[0-9]+|\$|/` + expression("/") + `/)`
-	command := `(?:` + address + `(?:,(?:[+~][0-9]+|` + address + `))?)?\s*!?\s*(?:[pdqDPgGhHxnN=]|s(?:` + replaces[1:] + `)[gpiI0-9]*)`
+	command := `(?:` + address + `(?:,(?:[+~][0-9]+|` + address + `))?)?\s*!?\s*(?:[pdqDPgGhHxnN=]|s(?:` + replaces[1:] + `)[gpiI0-9]*|y(?:` + replaces[1:] + `)|[aic](?:\\\n)?[^\x00\\\n]*)`
 	return regexp.MustCompile(`^\s*` + command + `(?:\s*[;\n]\s*` + command + `)*\s*;?\s*$`)
 })
 
@@ -80,21 +90,26 @@ func (l *line) options(name string, cmd *Command) {
 	runs := effect == programs.Executes || programs.RunsCode(all) || name == "git" && slices.Contains(all, "config")
 	runs = runs && (effect == programs.Executes || !isFilter(cmd))
 	isCode := func(text string) bool { return strings.ContainsAny(text, " \t\n;&|()!\"'`") }
+	code := scriptsOf(name, cmd.Words[1:], has(filters, name)).code
 	// names: the option has a program, as in --pre=rm and --pre rm.
 	names := effect == programs.Executes && !strings.HasPrefix(option, "--git-dir") && !strings.HasPrefix(option, "--exec-path")
 	for i, w := range cmd.Words[1:] {
-		switch text := w.Text; {
+		text, isScript := code[i]
+		if !isScript {
+			text = w.Text
+		}
+		switch {
 		case !runs && w.IsQuoted && isCode(text) && codeOption().MatchString(cmd.Words[i].Text+" "+text) && !programs.IsKnown(name):
-			l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
+			l.addScript(name, text, w.Span)
 		case name == "git" && strings.HasPrefix(strings.ToLower(text), "alias."):
-			l.c.Scripts = append(l.c.Scripts, Script{name, "git " + strings.Join(all[i+1:], " "), w.Span})
+			l.addScript(name, "git "+strings.Join(all[i+1:], " "), w.Span)
 		case runs && (cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e") && w.Dynamic && strings.Trim(text, Expansion+" ;\n") == "":
 			l.unread(w.Span, "it runs code that is known only at run time")
 		case !runs && w.IsQuoted && isCode(text):
 			l.c.Texts = append(l.c.Texts, w.Span)
-		case runs && isCode(text) && !isSQL(name, text),
+		case runs && (isScript || isCode(text)) && !isSQL(name, text),
 			names && (text == option || cmd.Words[i].Text == option && !strings.Contains(option, "=")):
-			l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
+			l.addScript(name, text, w.Span)
 		case runs && w.IsProcess:
 			l.outputScripts(name, w.Subs)
 		}
@@ -111,17 +126,21 @@ func (l *line) options(name string, cmd *Command) {
 		l.unread(cmd.Span, "what it runs is known only at run time")
 	}
 	if len(cmd.Redirects) == 0 && runs && l.stdin.kind == hereInput && !isSQL(name, l.stdin.script.Text) { // of sudo python
-		l.c.Scripts = append(l.c.Scripts, Script{name, l.stdin.script.Text, l.stdin.script.Span})
+		l.addScript(name, l.stdin.script.Text, l.stdin.script.Span)
 	}
 	for i := range cmd.Redirects {
 		if r := &cmd.Redirects[i]; strings.HasPrefix(r.Op, "<<") {
 			if runs && !isSQL(name, r.Target.Text) {
-				l.c.Scripts = append(l.c.Scripts, Script{name, r.Target.Text, r.Target.Span})
+				l.addScript(name, r.Target.Text, r.Target.Span)
 			} else {
 				l.c.Texts = append(l.c.Texts, r.Target.Span)
 			}
 		}
 	}
+}
+
+func (l *line) addScript(program, text string, at Span) {
+	l.c.Scripts = append(l.c.Scripts, Script{program, text, at, l.adds})
 }
 
 // outputScripts adds the texts that commands may write, which a program runs.
@@ -134,7 +153,7 @@ func (l *line) outputScripts(name string, writers Range) {
 		for _, w := range all {
 			text := strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(w.Text)
 			if strings.ContainsAny(text, " \t\n;&|()!\"'`") && !isSQL(name, text) {
-				l.c.Scripts = append(l.c.Scripts, Script{name, text, w.Span})
+				l.addScript(name, text, w.Span)
 			}
 		}
 	}

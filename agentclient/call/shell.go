@@ -38,6 +38,7 @@ type line struct {
 	at     Span // of the text; its length differs from text's where the script had quotes
 	depth  int
 	by     int    // command that runs the line; -1: none
+	adds   int    // command whose files are read; -1: none
 	parts  []part // of a line that is a list
 	dir    string
 	dirs   []string // where it may run instead, after a cd that may have failed or may not run
@@ -74,7 +75,7 @@ const (
 // readCommand adds the commands of a command line that the call has at a place.
 func (c *Call) readCommand(text string, at Span, sh Shell, parts []part) {
 	c.Lines = append(c.Lines, Line{text, sh, at})
-	l := &line{c: c, text: text, at: at, by: -1, parts: parts, dir: c.Dir, assigned: map[string]bool{}}
+	l := &line{c: c, text: text, at: at, by: -1, adds: -1, parts: parts, dir: c.Dir, assigned: map[string]bool{}}
 	if c.stdin.Text != "" {
 		l.stdin = input{kind: hereInput, script: c.stdin}
 	}
@@ -402,7 +403,7 @@ func (l *line) redirects(s *syntax.Stmt) (all []Redirect) {
 		} else {
 			w = l.word(r.Word)
 		}
-		one := Redirect{Op: r.Op.String(), Target: w}
+		one := Redirect{Op: r.Op.String(), Target: w, File: -1}
 		if r.N != nil {
 			one.FD = r.N.Value
 		}
@@ -414,7 +415,7 @@ func (l *line) redirects(s *syntax.Stmt) (all []Redirect) {
 			l.unread(w.Span, "bash expands the name of a file twice")
 		}
 		if op := redirectOp(r.Op); op != "" && !isDescriptor(r.Op, w.Text) {
-			l.addFile(w, op)
+			all[len(all)-1].File = l.addFile(w, op)
 		}
 	}
 	return all
@@ -436,14 +437,16 @@ func isDescriptor(op syntax.RedirOperator, target string) bool {
 	return (op == syntax.DplOut || op == syntax.DplIn) && strings.Trim(target, "0123456789-") == ""
 }
 
-func (l *line) addFile(w Word, op FileOp) {
+// addFile adds a file and returns its index, or -1 if there is none.
+func (l *line) addFile(w Word, op FileOp) int {
 	if len(l.c.Files) >= maxCommands || w.Text == "" {
-		return
+		return -1
 	}
-	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span})
+	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span, Command: l.adds, IsPattern: w.Pattern})
 	for _, dir := range l.dirs {
 		l.addMayBe(dir, w, op)
 	}
+	return len(l.c.Files) - 1
 }
 
 func (l *line) addMayBe(dir string, w Word, op FileOp) {

@@ -211,8 +211,7 @@ func (r *windowsReader) redirect(c byte) {
 	}
 	if name := strings.ToLower(target.Text); name != "" && name != "nul" && name != "$null" {
 		target.Text = strings.ReplaceAll(target.Text, `\`, "/")
-		r.redirects = append(r.redirects, Redirect{Op: string(c), Target: target})
-		r.addFile(target, op)
+		r.redirects = append(r.redirects, Redirect{Op: string(c), Target: target, File: r.addFile(target, op)})
 	}
 }
 
@@ -249,7 +248,8 @@ func (r *windowsReader) addWindows(cmd Command) {
 		r.unread(cmd.Span, "it runs more than %d commands", maxCommands)
 		return
 	}
-	r.c.Commands = append(r.c.Commands, cmd)
+	r.begin(cmd)
+	defer func() { r.adds = -1 }()
 	program := cmd.Words[0]
 	lower := strings.ToLower(program.Text)
 	isExpression := r.shell == PowerShell && !r.isCall && (program.IsQuoted || strings.HasPrefix(program.Text, Expansion))
@@ -321,7 +321,7 @@ func (l *line) runsScript(name string, cmd *Command) bool {
 
 // scriptIn reads a script that a command runs, in the language of a shell.
 func (l *line) scriptIn(sh Shell, text string, w Word, by *Command) {
-	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, depth: l.depth + 1, dir: l.dir, assigned: map[string]bool{}}
+	inner := &line{c: l.c, text: text, at: l.inside(text, w), by: by.index, adds: -1, depth: l.depth + 1, dir: l.dir, assigned: map[string]bool{}}
 	switch {
 	case inner.depth > maxScripts:
 		l.unread(w.Span, "the command is nested too deeply")

@@ -43,7 +43,7 @@ func (l *line) writes(name string, cmd *Command) {
 	if len(cmd.Words) == 0 {
 		return
 	}
-	operands, _, _ := operandsOf(cmd.Words[1:])
+	operands, _ := operandsOf(cmd.Words[1:])
 	switch {
 	case name == "tee" || name == "sponge":
 		text, known := l.inputText()
@@ -211,7 +211,7 @@ func (l *line) runsText(text Word, isItself bool, name string, by *Command) {
 		l.script(text, by)
 		return
 	}
-	l.c.Scripts = append(l.c.Scripts, Script{name, text.Text, text.Span})
+	l.addScript(name, text.Text, text.Span)
 }
 
 func joinParts(parts []Word) (all Word) {

@@ -106,6 +106,11 @@ git init : --template
 git difftool : -x --extcmd values=tg
 git send-email : --sendmail-cmd --smtp-server --to-cmd --cc-cmd
 git bisect : --term-new
+git clean : values=e
+git restore|rm : values=s
+git commit : values=mFcCtuS
+git branch : values=u
+git checkout : values=bB
 git instaweb : --httpd
 git filter-branch : --tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --setup
 git merge-file|bundle : writes --output
@@ -120,6 +125,7 @@ nano|pico : -s --speller
 gem open : -e --editor
 zip : --unzip-command -TT…
 bun : -e --eval -p --print
+env : values=uC
 find : -exec -execdir -ok -okdir
 find : writes -delete -fprint -fprint0 -fprintf -fls
 fd|fdfind : -x -X --exec --exec-batch values=etdESojc
@@ -139,9 +145,9 @@ rsync : -e --rsh --rsync-path --password-command values=fBMT
 ssh : -F values=bceiIJlmopQRSWwDEBL
 scp|sftp : -S -F -D values=ciJloP
 ssh|autossh|scp|sftp : ProxyCommand… LocalCommand… KnownHostsCommand… -oProxyCommand… -oLocalCommand… -oKnownHostsCommand…
-curl : -K --config --engine
+curl : -K --config --engine values=AbcCdDeEFHKmoPQrtTuUwxXyYz
 wget : --use-askpass --config -e --execute values=oaiBtOTwQPUlARDIX
-kubectl|oc|helm : --kubeconfig
+kubectl|oc|helm : --kubeconfig values=nfolLkscpv
 helm : --post-renderer
 docker|podman : --config
 docker|podman|nerdctl run|create|exec : --entrypoint
