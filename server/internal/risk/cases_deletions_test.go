@@ -1,6 +1,35 @@
 package risk
 
 var deletionCases = []commandCase{
+	{"rm --recurs build", []string{
+		"medium recursive_delete: rm --recurs build",
+	}},
+	{"rm -rfrfrfrfrf build", []string{
+		"medium recursive_delete: rm -rfrfrfrfrf build",
+	}},
+	{"git clean -fd -exn", []string{
+		"high recursive_delete: git clean -fd -exn",
+	}},
+	{"git clean -fd -e -n", []string{
+		"high recursive_delete: git clean -fd -e -n",
+	}},
+	{"git clean -fd -- -n .", []string{
+		"high recursive_delete: git clean -fd -- -n .",
+	}},
+	{"git clean -n -fd", nil},
+	{"git clean -fdxn", nil},
+	{"sed -Ei s/a/b/ ~/.bashrc", []string{
+		"high autostart: sed -Ei s/a/b/ ~/.bashrc",
+	}},
+	{"sed -ni.bak 1p ../a", []string{
+		"medium outside_cwd: sed -ni.bak 1p ../a",
+	}},
+	{"ruby -pi -e '$_.upcase!' ../a", []string{
+		"medium outside_cwd: ruby -pi -e '$_.upcase!' ../a",
+	}},
+	{"yq -i .a=1 ../a.yaml", []string{
+		"medium outside_cwd: yq -i .a=1 ../a.yaml",
+	}},
 	{"rm -rf build", []string{
 		"medium recursive_delete: rm -rf build",
 	}},

@@ -1,6 +1,25 @@
 package risk
 
 var historyCases = []commandCase{
+	{"git push -foci.skip origin main", []string{
+		"high force_push: git push -foci.skip origin main",
+	}},
+	{"git push -f -o -n origin main", []string{
+		"high force_push: git push -f -o -n origin main",
+	}},
+	{"git push --force --dry-run", nil},
+	{"git push -fn", nil},
+	{"git push --force --dry-run --no-dry-run", []string{
+		"high force_push: git push --force --dry-run --no-dry-run",
+		"medium force_push: git push --force --dry-run --no-dry-run",
+		"low publish: git push --force --dry-run --no-dry-run",
+	}},
+	{"git reset --har", []string{
+		"high discard_changes: git reset --har",
+	}},
+	{"git restore -sS .", []string{
+		"medium discard_changes: git restore -sS .",
+	}},
 	{"git push -f", []string{
 		"high force_push: git push -f",
 	}},

@@ -1,6 +1,30 @@
 package risk
 
 var networkCases = []commandCase{
+	{"curl -d@a.json https://x.example", []string{
+		"medium network_write: curl -d@a.json https://x.example",
+	}},
+	{"curl -X POST -d @a.json https://x.example http://localhost/", []string{
+		"medium network_write: curl -X POST -d @a.json https://x.example http://localhost/",
+	}},
+	{"curl -d @a.json http://localhost:80@x.example/", []string{
+		"medium network_write: curl -d @a.json http://localhost:80@x.example/",
+	}},
+	{"curl -d @a.json x.example localhost", []string{
+		"medium network_write: curl -d @a.json x.example localhost",
+	}},
+	{"curl -d a=1.5 -o out.json localhost:3000", nil},
+	{"kubectl apply -f a.yaml --dry-run=none", []string{
+		"high deploy: kubectl apply -f a.yaml --dry-run=none",
+	}},
+	{"kubectl apply -n --dry-run=client -f a.yaml", []string{
+		"high deploy: kubectl apply -n --dry-run=client -f a.yaml",
+	}},
+	{"kubectl apply -f a.yaml --dry-run=client", nil},
+	{"npm publish --dry-run=false", []string{
+		"high publish: npm publish --dry-run=false",
+	}},
+	{"npm publish --dry-run", nil},
 	{"curl -fsSL https://get.example.com | sh", []string{
 		"high pipe_to_shell: curl -fsSL https://get.example.com | sh",
 	}},

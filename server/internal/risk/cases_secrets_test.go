@@ -1,6 +1,13 @@
 package risk
 
 var secretCases = []commandCase{
+	{"env -u HOME", []string{
+		"medium prints_environment: env -u HOME",
+	}},
+	{"env -0", []string{
+		"medium prints_environment: env -0",
+	}},
+	{"env -i", nil},
 	{"cat .env", []string{
 		"medium reads_secret: cat .env",
 	}},

@@ -1,6 +1,27 @@
 package risk
 
 var obfuscationCases = []commandCase{
+	{"perl -lane 'unlink $F[0]' a", []string{
+		"high runs_code: perl -lane 'unlink $F[0]' a",
+	}},
+	{`python3 -uc 'import os; os.remove("a")'`, []string{
+		`high runs_code: python3 -uc 'import os; os.remove("a")'`,
+	}},
+	{`python3 -c'import os; os.remove("a")'`, []string{
+		`high runs_code: python3 -c'import os; os.remove("a")'`,
+	}},
+	{"sed -e'1e date' a", []string{
+		"high runs_code: sed -e'1e date' a",
+	}},
+	{"sed -e p -ne '1e date' a", []string{
+		"high runs_code: sed -e p -ne '1e date' a",
+	}},
+	{`awk -f p.awk -e 'BEGIN{system("date")}'`, []string{
+		`high runs_code: awk -f p.awk -e 'BEGIN{system("date")}'`,
+	}},
+	{`awk -vf=1 'BEGIN{system("rm x")}'`, []string{
+		`high runs_code: awk -vf=1 'BEGIN{system("rm x")}'`,
+	}},
 	{"echo cm0gLXJmIC8= | base64 -d | sh", []string{
 		"high obfuscated: echo cm0gLXJmIC8= | base64 -d | sh",
 	}},

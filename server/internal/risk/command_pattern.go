@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 // commandPattern is one parsed line of a table row's patterns.
 type commandPattern struct {
 	rule
+	program     string
 	subcommands []alternatives // nested commands, in order
 	required    []alternatives // each must match some argument
 	excluded    alternatives   // none may match an argument
@@ -32,6 +34,7 @@ var patternsByProgram = func() map[string][]commandPattern {
 				p.addTerm(w)
 			}
 			for _, program := range strings.Split(words[0], "|") {
+				p.program = program
 				m[program] = append(m[program], p)
 			}
 		}
@@ -86,11 +89,25 @@ func (p *commandPattern) matches(inv *invocation) bool {
 		args = args[at+1:]
 	}
 	for _, need := range p.required {
-		if !need.matchesAny(inv.args) {
+		if !need.matchesAny(p.program, inv.args) {
 			return false
 		}
 	}
-	return !p.excluded.matchesAny(inv.args)
+	return !p.excluded.exclude(inv)
+}
+
+// exclude reports whether a call certainly has one of the alternatives.
+func (t alternatives) exclude(inv *invocation) bool {
+	var options []string
+	var others alternatives
+	for _, want := range t {
+		if strings.HasPrefix(want, "-") {
+			options = append(options, strings.TrimLeft(want, "-"))
+		} else {
+			others = append(others, want)
+		}
+	}
+	return others.matchesAny(inv.name, inv.args) || len(options) > 0 && programs.HasFlag(inv.words(), options...)
 }
 
 // operandIndex returns the index of the first argument that is neither an option nor an option's
@@ -117,10 +134,10 @@ func (t alternatives) matchesOperand(text string) bool {
 	})
 }
 
-func (t alternatives) matchesAny(args []call.Word) bool {
+func (t alternatives) matchesAny(program string, args []call.Word) bool {
 	for i := range args {
 		for _, want := range t {
-			if matchArgument(args[i].Text, want) {
+			if matchArgument(program, args[i].Text, want) {
 				return true
 			}
 		}
@@ -129,7 +146,7 @@ func (t alternatives) matchesAny(args []call.Word) bool {
 }
 
 // matchArgument reports whether an argument matches one alternative of a term.
-func matchArgument(text, want string) bool {
+func matchArgument(program, text, want string) bool {
 	if exact, ok := strings.CutPrefix(want, "="); ok {
 		return text == exact
 	}
@@ -142,14 +159,8 @@ func matchArgument(text, want string) bool {
 	if want == "<>" {
 		return len(text) > 0 && text[0] != '-'
 	}
-	switch {
-	case text == want:
-		return true
-	case strings.HasPrefix(want, "--"):
-		return strings.HasPrefix(text, want+"=")
-	case len(want) == 2 && want[0] == '-':
-		return isCluster(text) && strings.IndexByte(text[1:], want[1]) >= 0
-	default:
-		return false
+	if program == "*" { // whose options have no abbreviations
+		return text == want || strings.HasPrefix(text, want+"=")
 	}
+	return text == want || len(want) > 1 && want[0] == '-' && want != "--" && programs.IsOption(program, text, strings.TrimLeft(want, "-"))
 }

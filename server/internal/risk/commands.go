@@ -53,7 +53,7 @@ func (a *assessor) assessCommand(i int) {
 	c := &a.call.Commands[i]
 	inv := &invocation{cmd: c, index: i, dir: c.Dir, span: wordsSpan(c), whole: wordsSpan(c)}
 	outer := a.WorkingDir
-	if by := a.runners(c); slices.ContainsFunc(by, runsElsewhere) { // its paths mean nothing here
+	if by := a.runners(c); a.call.RunsElsewhere(c) { // its paths mean nothing here
 		inv.dir, a.WorkingDir = "", paths.WorkingDir{}
 	} else {
 		inv.pipedInput = len(by) > 0 && slices.Contains([]string{"xargs", "parallel", "find", "fd", "fdfind"}, by[0])
@@ -76,11 +76,6 @@ func (a *assessor) assessCommand(i int) {
 		a.add(backgroundProcess, inv.span)
 	}
 	a.WorkingDir = outer
-}
-
-// runsElsewhere reports whether a program runs commands in another file system.
-func runsElsewhere(program string) bool {
-	return slices.Contains([]string{"ssh", "rsh", "docker", "podman", "nerdctl", "kubectl", "oc", "mosh", "adb"}, program)
 }
 
 func (a *assessor) assessAssignments(c *call.Command, at call.Span) {

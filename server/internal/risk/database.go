@@ -140,7 +140,12 @@ func (a *assessor) assessStatement(src *call.Text, st *statement) {
 // interpreter handles programs that run code in another language. It assesses the code by the
 // functions that it calls.
 func (a *assessor) interpreter(inv *invocation) {
-	if inv.name == "python" && inv.findArgument("-m") != nil && inv.findArgument("pip") != nil && inv.findArgument("install") != nil {
+	for _, script := range a.scripts(inv) {
+		if a.assessCode(inv, script, inv.span) {
+			return
+		}
+	}
+	if inv.name == "python" && inv.hasArgument("-m") && inv.hasArgument("pip") && inv.hasArgument("install") {
 		at := slices.IndexFunc(inv.args, func(w call.Word) bool { return w.Text == "pip" })
 		pip := *inv
 		pip.name, pip.span, pip.args = "pip", through(inv.args[at].Span, inv.span), inv.args[at+1:]
@@ -153,29 +158,16 @@ func (a *assessor) interpreter(inv *invocation) {
 	}
 	if w == nil {
 		list := inv.operands()
-		if len(list) == 0 || inv.findArgument("-") != nil {
-			a.assessPipedCode(inv)
+		if len(list) == 0 || inv.hasArgument("-") {
+			if sp, piped := a.pipeSpan(inv); piped {
+				a.checkRunOutput(inv, a.writers(inv.cmd), sp)
+			}
 		} else {
 			a.checkDownloaded(inv, &list[0])
 		}
 		return
 	}
-	if !a.assessCode(inv, w.Text, inv.span) {
-		a.checkRunOutput(inv, a.commandsIn(w.Subs), inv.span)
-	}
-}
-
-// assessPipedCode assesses code that an interpreter reads from a pipe or a here-document.
-func (a *assessor) assessPipedCode(inv *invocation) {
-	for i := range inv.cmd.Redirects {
-		if in := &inv.cmd.Redirects[i]; strings.HasPrefix(in.Op, "<<") {
-			a.assessCode(inv, in.Target.Text, inv.span)
-			return
-		}
-	}
-	if sp, piped := a.pipeSpan(inv); piped {
-		a.checkRunOutput(inv, a.writers(inv.cmd), sp)
-	}
+	a.checkRunOutput(inv, a.commandsIn(w.Subs), inv.span)
 }
 
 func (a *assessor) assessCode(inv *invocation, text string, sp call.Span) bool {

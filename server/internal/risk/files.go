@@ -39,11 +39,11 @@ func (a *assessor) rm(inv *invocation) {
 		a.add(deletesList, inv.whole)
 		return
 	}
-	if inv.name == "rm" && inv.findOption("rR", "--recursive") == nil && inv.findArgument("-Recurse", "-recurse") == nil {
+	if inv.name == "rm" && !inv.hasOption("r", "R", "recursive") {
 		a.checkEachWrite(inv)
 		return
 	}
-	if inv.findArgument("--no-preserve-root") != nil {
+	if inv.hasArgument("--no-preserve-root") {
 		a.add(deletesAll, inv.span)
 	}
 	a.checkDeletions(inv, targets)
@@ -94,7 +94,7 @@ func (a *assessor) classifyDeletion(dir string, w *call.Word) rule {
 
 // rmdir handles rmdir and its Windows aliases. Without /s they delete only empty directories.
 func (a *assessor) rmdir(inv *invocation) {
-	if inv.findArgument("/s", "/S", "-r", "-Recurse", "-recurse") == nil {
+	if !inv.hasArgument("/s", "/S", "-r", "-Recurse", "-recurse") {
 		return
 	}
 	inv.args = slices.DeleteFunc(slices.Clone(inv.args), func(w call.Word) bool { return len(w.Text) == 2 && w.Text[0] == '/' })
@@ -265,15 +265,12 @@ func (a *assessor) mv(inv *invocation) {
 }
 
 func (a *assessor) editInPlace(inv *invocation) {
-	edits := slices.ContainsFunc(inv.args, func(w call.Word) bool {
-		return strings.HasPrefix(w.Text, "-i") || strings.HasPrefix(w.Text, "--in-place") || w.Text == "-pi" || strings.HasPrefix(w.Text, "-pi.")
-	})
-	if !edits {
+	if !programs.EditsInPlace(inv.words()) {
 		return
 	}
-	list := inv.operands("-e", "-f")
+	list := inv.operands("-e", "-f", "-E", "-ne", "-pe")
 	for i := range list {
-		if i > 0 || inv.findArgument("-e", "-f") != nil { // the first operand is the script
+		if i > 0 || inv.hasOption("e", "f", "E", "expression", "file") { // the first operand is the script
 			a.checkWrite(inv.dir, &list[i], throughIfShort(inv.span, list[i].Span))
 		}
 	}
@@ -281,7 +278,7 @@ func (a *assessor) editInPlace(inv *invocation) {
 
 // extract checks the target directory of tar, unzip and patch.
 func (a *assessor) extract(inv *invocation) {
-	extracts := inv.name == "unzip" || inv.name == "patch" || inv.findOption("x", "--extract") != nil ||
+	extracts := inv.name == "unzip" || inv.name == "patch" || inv.hasOption("x", "extract") ||
 		len(inv.args) > 0 && strings.HasPrefix(inv.args[0].Text, "x")
 	if to := inv.optionValue("-C", "--directory", "-d"); to != nil && extracts {
 		a.checkSettingsFolder(inv.dir, to, inv.span)

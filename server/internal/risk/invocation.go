@@ -54,35 +54,17 @@ func programName(text string, sh call.Shell) string {
 	return name
 }
 
-// findOption returns the first argument that contains one of the short options, alone or in a
-// cluster, or is one of the long options, with or without =value. It returns nil if none does.
-func (inv *invocation) findOption(short string, long ...string) *call.Word {
-	for i := range inv.args {
-		text := inv.args[i].Text
-		switch {
-		case text == "--":
-			return nil
-		case len(text) > 1 && text[0] == '-' && text[1] != '-':
-			if strings.ContainsAny(text[1:], short) && isCluster(text) || slices.Contains(long, text) {
-				return &inv.args[i]
-			}
-		case strings.HasPrefix(text, "--"):
-			if name, _, _ := strings.Cut(text, "="); slices.Contains(long, name) {
-				return &inv.args[i]
-			}
-		}
-	}
-	return nil
+// words returns the texts of the program and its arguments.
+func (inv *invocation) words() []string { return append([]string{inv.name}, call.Texts(inv.args)...) }
+
+// hasOption is programs.HasOption for the invocation.
+func (inv *invocation) hasOption(names ...string) bool {
+	return programs.HasOption(inv.words(), names...)
 }
 
-// findArgument returns the first argument that equals one of the texts, or nil.
-func (inv *invocation) findArgument(texts ...string) *call.Word {
-	for i := range inv.args {
-		if slices.Contains(texts, inv.args[i].Text) {
-			return &inv.args[i]
-		}
-	}
-	return nil
+// hasArgument reports whether an argument equals one of the texts.
+func (inv *invocation) hasArgument(texts ...string) bool {
+	return slices.ContainsFunc(inv.args, func(w call.Word) bool { return slices.Contains(texts, w.Text) })
 }
 
 // operands returns the arguments that are not options. valued lists the options whose value is the
@@ -191,9 +173,8 @@ func (inv *invocation) searchPattern() int {
 	if inv.name != "grep" && inv.name != "rg" && inv.name != "sed" && inv.name != "awk" {
 		return -1
 	}
-	words := append([]string{inv.name}, call.Texts(inv.args)...)
-	if programs.HasOption(words, "e", "f", "regexp", "expression", "file", "files") {
+	if inv.hasOption("e", "f", "regexp", "expression", "file", "files") {
 		return -1
 	}
-	return slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
+	return slices.IndexFunc(inv.args, func(w call.Word) bool { return !strings.HasPrefix(w.Text, "-") })
 }

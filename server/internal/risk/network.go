@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,9 +38,9 @@ func (a *assessor) curl(inv *invocation) {
 			method = m
 		}
 	}
-	data := curlData.matchesAny(inv.args) && !alternatives{"-G", "--get"}.matchesAny(inv.args)
+	data := curlData.matchesAny(inv.name, inv.args) && !alternatives{"-G", "--get"}.matchesAny(inv.name, inv.args)
 	get := slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, strings.ToUpper(method))
-	local := slices.ContainsFunc(inv.args, func(w call.Word) bool { return isLocal(w.Text) })
+	local := isOnlyLocal(inv)
 	if (method != "" || data) && !get && !local || data && a.sendsSecretFile(inv) {
 		a.addSend(inv, sendsData)
 	}
@@ -57,16 +58,27 @@ func (a *assessor) sendsSecretFile(inv *invocation) bool {
 	})
 }
 
-// isLocal reports whether a URL names this machine, so that nothing leaves it.
-func isLocal(text string) bool {
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "http://"), "https://")
-	for _, host := range []string{"localhost", "127.0.0.1", "[::1]", "0.0.0.0"} {
-		if rest, ok := strings.CutPrefix(text, host); ok && (rest == "" || rest[0] == ':' || rest[0] == '/') {
-			return true
+// isOnlyLocal reports whether curl has a URL of this machine, so that nothing leaves it, and no other one.
+func isOnlyLocal(inv *invocation) (found bool) {
+	for i := range inv.args {
+		w := &inv.args[i]
+		isValue := i > 0 && len(inv.args[i-1].Text) > 1 && inv.args[i-1].Text[0] == '-' && inv.args[i-1].Text != "--url"
+		switch {
+		case localURL.MatchString(w.Text):
+			found = true
+		case otherURL.MatchString(w.Text), !isValue && (w.Dynamic || hostName.MatchString(w.Text)):
+			return false
 		}
 	}
-	return false
+	return found
 }
+
+var (
+	localURL = regexp.MustCompile(`^(https?://)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(:\d*)?([/?#].*)?$`)
+	otherURL = regexp.MustCompile(`^\w+://`)
+	// hostName is a name or an address of a host, with or without a path.
+	hostName = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+\.?([:/?].*)?$`)
+)
 
 func (a *assessor) wget(inv *invocation) {
 	if to := inv.optionValue("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.Text != "-" {

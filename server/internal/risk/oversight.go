@@ -33,7 +33,7 @@ func (a *assessor) checkHubRoutes(inv *invocation) {
 	if !networkPrograms[inv.name] && !sent {
 		return
 	}
-	changes := curlData.matchesAny(inv.args) || sent
+	changes := curlData.matchesAny(inv.name, inv.args) || sent
 	for i := range inv.cmd.Redirects {
 		if in := &inv.cmd.Redirects[i]; strings.HasPrefix(in.Op, "<<") && oversight.NamesHubRoute(in.Target.Text, true) {
 			a.add(answersHub, inv.span)
@@ -80,14 +80,14 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 		return namesSettings(inv.dir, text) || containers[inv.name] && oversight.HoldsSettings(inv.dir, mounted(text)) ||
 			isGit && gitWrites[sub] && oversight.HoldsSettings(inv.dir, text)
 	})
-	edits := (inv.name == "yq" || strings.HasSuffix(inv.name, "awk")) && inv.findOption("i", "--inplace", "--in-place") != nil
+	edits := inv.name != "sed" && programs.EditsInPlace(inv.words())
 	if at < 0 || fileReaders[inv.name] && !edits || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
 		return
 	}
 	if isGit && (sub == "add" || sub == "commit") {
 		return
 	}
-	words := append([]string{inv.name}, call.Texts(inv.args)...)
+	words := inv.words()
 	for i, text := range words[1:] {
 		if oversight.IsPath(inv.dir, text) || inv.name == "diff" && !strings.HasPrefix(text, "-") {
 			words[i+1] = "x.json"
@@ -207,7 +207,7 @@ var (
 // checkHubProcess adds a finding if a signal is sent to a process of Hookback.
 func (a *assessor) checkHubProcess(inv *invocation) {
 	debugs := inv.name == "gdb" || inv.name == "lldb"
-	if inv.findArgument("-0", "-l", "-L", "--list") != nil || debugs && inv.findOption("p", "--pid") == nil {
+	if inv.hasArgument("-0", "-l", "-L", "--list") || debugs && !inv.hasOption("p", "pid") {
 		return
 	}
 	found := slices.Clip(a.writers(inv.cmd))
@@ -239,8 +239,8 @@ func selectsHub(c call.Command) bool {
 	name := commandName(&c)
 	inv := &invocation{args: c.Words[min(1, len(c.Words)):]}
 	list := inv.operands("-u", "-U", "-t", "-g", "-G", "-P", "-s", "--euid", "--uid", "--terminal", "--signal")
-	byUser := name == "pkill" && inv.findArgument("-u", "-U", "--euid", "--uid") != nil
-	if name != "pkill" && name != "pgrep" && (name != "killall" || inv.findOption("r", "--regexp") == nil) {
+	byUser := name == "pkill" && inv.hasArgument("-u", "-U", "--euid", "--uid")
+	if name != "pkill" && name != "pgrep" && (name != "killall" || !inv.hasOption("r", "regexp")) {
 		return false
 	}
 	return len(list) == 0 && byUser || slices.ContainsFunc(list, func(w call.Word) bool {

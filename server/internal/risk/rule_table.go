@@ -7,12 +7,12 @@ import "strings"
 // A pattern is written like a command line: the program, its nested commands, then terms that must
 // match among the arguments. Bars separate alternatives. The forms of a term are:
 //
-//	-f|--force  an option, alone or in a cluster (-rf)
+//	-f|--force  an option, alone, abbreviated or in a cluster (-rf)
 //	=word       an argument that equals word
 //	~text       an argument that contains text
 //	word…       an argument that starts with word
 //	<>          any operand
-//	!term       excludes calls that match the term
+//	!term       excludes calls that certainly match the term
 type tableRow struct {
 	rule
 	patterns string
@@ -143,7 +143,7 @@ var ruleTable = []tableRow{
 		gh release|repo|gist create
 		helm push`},
 	{rule{"deploy", high, "It changes services on other machines."}, `
-		kubectl|oc apply|create|replace|patch|edit|scale|set|run|expose|cordon|annotate|label|cp !--dry-run…
+		kubectl|oc apply|create|replace|patch|edit|scale|set|run|expose|cordon|annotate|label|cp !--dry-run
 		kubectl|oc rollout restart|undo|pause|resume
 		helm install|upgrade|uninstall|rollback|delete !--dry-run
 		terraform|tofu|terragrunt apply|import|taint|force-unlock
@@ -156,7 +156,7 @@ var ruleTable = []tableRow{
 		gcloud|az|doctl|heroku ~deploy
 		ansible-playbook|kamal|cap !--check|--syntax-check`},
 	{rule{"deploy", high, "It deletes services or data on other machines."}, `
-		kubectl|oc delete|drain !--dry-run…
+		kubectl|oc delete|drain !--dry-run
 		terraform|tofu|terragrunt destroy
 		aws s3|s3api rm|rb
 		aws <> delete-…|terminate-…

@@ -24,7 +24,7 @@ var (
 // checkOptions adds a finding if an option of the call executes or writes. The commands that find runs
 // on its results are assessed by themselves.
 func (a *assessor) checkOptions(inv *invocation) {
-	if !programs.HasOptionTable(inv.name) || inv.name == "find" && inv.findArgument("-fprint", "-fprint0", "-fprintf", "-fls") == nil {
+	if !programs.HasOptionTable(inv.name) || inv.name == "find" && !inv.hasArgument("-fprint", "-fprint0", "-fprintf", "-fls") {
 		return
 	}
 	words := make([]string, 1, len(inv.args)+1)
@@ -46,32 +46,20 @@ func (a *assessor) checkOptions(inv *invocation) {
 	}
 }
 
-// inertVariables can be set to a literal value for a command without changing its code.
-var inertVariables = newSet("CI NODE_ENV LANG TZ TERM NO_COLOR DEBUG GOOS GOARCH CGO_ENABLED RUST_LOG PORT FORCE_COLOR")
-
 // hubVariables decide, like every HOOKBACK_…, which hub approves, or where its settings are.
 var hubVariables = newSet("HOME XDG_CONFIG_HOME")
-
-// executingVariables name programs, code or settings for the programs that run later in the script.
-var executingVariables = newSet(`LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV ENV PAGER MANPAGER EDITOR VISUAL BROWSER SHELL IFS PS4 PROMPT_COMMAND LESSOPEN LESSCLOSE ZDOTDIR
-	GIT_SSH GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_EXEC_PATH GIT_DIR GIT_ASKPASS GIT_PROXY_COMMAND GIT_CONFIG GIT_CONFIG_GLOBAL
-	GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT GIT_TEMPLATE_DIR SSH_ASKPASS NODE_OPTIONS NODE_PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5LIB PERL5OPT RUBYOPT RUBYLIB
-	JAVA_TOOL_OPTIONS _JAVA_OPTIONS MAVEN_OPTS GOFLAGS CC CXX RUSTC_WRAPPER RUSTC MAKEFLAGS TAR_OPTIONS RIPGREP_CONFIG_PATH KUBECONFIG DOCKER_HOST`)
 
 // checkAssignment assesses NAME=value. isPrefix is set if it applies to one command only: then every
 // name counts that is not known to be inert.
 func (a *assessor) checkAssignment(w *call.Word, sp call.Span, isPrefix bool) {
 	name, value, _ := strings.Cut(w.Text, "=")
 	name = strings.TrimSuffix(name, "+")
-	inert := inertVariables[name] || strings.HasPrefix(name, "LC_")
 	switch {
 	case hubVariables[name], strings.HasPrefix(name, "HOOKBACK_"):
 		a.add(changesHub, sp)
 	case hookVariables[name]:
 		a.add(changesHooks, sp)
-	case isPrefix && (!inert || w.Dynamic),
-		!isPrefix && (executingVariables[name] || strings.HasPrefix(name, "DYLD_")),
-		!isPrefix && name == "PATH" && !strings.HasPrefix(value, "$PATH:") && !strings.HasPrefix(value, "${PATH}:"):
+	case isPrefix && w.Dynamic, programs.ExecutingVariable(name, value, isPrefix):
 		a.add(setsVariable, sp)
 	}
 }
@@ -106,7 +94,7 @@ var gitProgramKeys = strings.Fields(`core.pager core.editor core.sshcommand core
 // gitConfig adds a finding if git config sets a program.
 func (a *assessor) gitConfig(inv *invocation) {
 	name, rest := inv.subcommand("-C", "-c", "--git-dir", "--work-tree")
-	if name != "config" || rest.findArgument("--get", "--get-all", "--get-regexp", "--unset", "--unset-all", "--list", "-l", "get", "unset", "list") != nil {
+	if name != "config" || rest.hasArgument("--get", "--get-all", "--get-regexp", "--unset", "--unset-all", "--list", "-l", "get", "unset", "list") {
 		return
 	}
 	operands := rest.operands("-f", "--file", "--blob", "--type", "--default", "--comment")
@@ -129,44 +117,39 @@ func isGitProgramKey(setting string) bool {
 	return slices.ContainsFunc(gitProgramKeys, func(pattern string) bool { ok, _ := path.Match(pattern, key); return ok })
 }
 
-// awk assesses the program of awk by its calls.
-func (a *assessor) awk(inv *invocation) {
-	list := inv.operands("-F", "-v", "-f", "-i", "-l", "--assign", "--field-separator", "--file")
-	if len(list) == 0 || inv.findOption("f", "--file") != nil {
-		return
+// scripts returns the code in the words and the input of a command that is not known to only filter text.
+func (a *assessor) scripts(inv *invocation) (found []string) {
+	for i := range a.call.Scripts {
+		if s := &a.call.Scripts[i]; s.Command == inv.index {
+			found = append(found, s.Text)
+		}
 	}
-	text := strings.Join(strings.Fields(list[0].Text), "")
-	switch {
-	case strings.Contains(text, "system("), strings.Contains(text, `|"`), strings.Contains(text, `"|`), strings.Contains(text, "|&"), strings.Contains(text, "|getline"):
-		a.add(codeRuns, inv.span)
-	case strings.Contains(text, `>"`):
-		a.add(optionWrites, inv.span)
-		a.checkWritten(inv, awkTarget, list[0].Text)
+	return found
+}
+
+// awk assesses the programs of awk by their calls.
+func (a *assessor) awk(inv *invocation) {
+	for _, script := range a.scripts(inv) {
+		text := strings.Join(strings.Fields(script), "")
+		switch {
+		case strings.Contains(text, "system("), strings.Contains(text, `|"`), strings.Contains(text, `"|`), strings.Contains(text, "|&"), strings.Contains(text, "|getline"):
+			a.add(codeRuns, inv.span)
+		case strings.Contains(text, `>"`):
+			a.add(optionWrites, inv.span)
+			a.checkWritten(inv, awkTarget, script)
+		}
 	}
 }
 
-// sed assesses the script of sed: the command e and the flag e of s run a program, w writes a file.
+// sed assesses the scripts of sed: the command e and the flag e of s run a program, w writes a file.
 func (a *assessor) sed(inv *invocation) {
-	scripts := inv.operands("-e", "-f", "-l", "--expression", "--file")[:0]
-	for i := range inv.args {
-		w := inv.args[i]
-		if value, ok := strings.CutPrefix(w.Text, "--expression="); ok {
-			w.Text = value
-			scripts = append(scripts, w)
-		} else if (w.Text == "-e" || w.Text == "--expression") && i+1 < len(inv.args) {
-			scripts = append(scripts, inv.args[i+1])
-		}
-	}
-	if list := inv.operands("-e", "-f", "-l", "--expression", "--file"); len(scripts) == 0 && len(list) > 0 && inv.findArgument("-f", "--file") == nil {
-		scripts = list[:1]
-	}
-	for i := range scripts {
-		switch executes, writes := sedEffects(scripts[i].Text); {
+	for _, script := range a.scripts(inv) {
+		switch executes, writes := sedEffects(script); {
 		case executes:
 			a.add(codeRuns, inv.span)
 		case writes:
 			a.add(optionWrites, inv.span)
-			a.checkWritten(inv, sedTarget, scripts[i].Text)
+			a.checkWritten(inv, sedTarget, script)
 		}
 	}
 }
@@ -233,7 +216,7 @@ func (a *assessor) tmux(inv *invocation) {
 		return
 	}
 	i := rest.commandIndex("-s", "-n", "-c", "-t", "-x", "-y", "-e", "-F", "-d")
-	if i >= 0 || rest.findOption("d") != nil {
+	if i >= 0 || rest.hasOption("d") {
 		a.add(detached, inv.span)
 	}
 }

@@ -85,11 +85,6 @@ func isAssignment(w *call.Word) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 || r != '_' && !isLetter(byte(r)) && !isDigit(byte(r)) }) < 0
 }
 
-// isCluster reports whether an argument is a cluster of short options, such as -rf.
-func isCluster(text string) bool {
-	return len(text) > 1 && len(text) <= 7 && text[0] == '-' && strings.Trim(text[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
-}
-
 func containsAny(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/paths"
+	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
 var (
@@ -24,7 +25,7 @@ func (a *assessor) env(inv *invocation) {
 			a.checkAssignment(&inv.args[j], inv.span, true)
 		}
 	}
-	if i < 0 && inv.findOption("iu0S", "--split-string") == nil {
+	if i < 0 && !programs.HasFlag(inv.words(), "i", "S", "ignore-environment", "split-string") {
 		a.addEnvironment(inv)
 	}
 }
@@ -40,7 +41,7 @@ func (a *assessor) shell(inv *invocation) {
 			a.checkDownloaded(inv, w)
 			return
 		}
-		if isCluster(w.Text) && strings.Contains(w.Text, "c") {
+		if programs.IsOption(inv.name, w.Text, "c") {
 			if i+1 < len(inv.args) {
 				a.checkScriptWord(inv, &inv.args[i+1])
 			}
