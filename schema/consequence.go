@@ -30,8 +30,8 @@ type Consequence struct {
 	Commits       *int64 `json:"commits,omitempty"` // commits that a branch loses
 
 	Outside bool `json:"outside,omitempty"` // a changed path is outside the project, or leads there through a link
-	// Partial is set if a limit ended the computation, or a part of the call or of the files can't be
-	// read. The numbers are lower bounds then.
+	// Partial is set if a limit ended the computation, a part of the call or of the files can't be
+	// read, or a program in it may change more. The numbers are lower bounds then.
 	Partial bool `json:"partial,omitempty"`
 	// Changes are the files and directories that the call names and deletes, overwrites or changes,
 	// absolute with slashes, at most MaxChanged (20). A directory stands for everything below it.

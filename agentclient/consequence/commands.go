@@ -1,6 +1,7 @@
 package consequence
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,15 +18,28 @@ import (
 // command adds the consequences of one command.
 func (r *reader) command(i int) {
 	cmd := &r.Call.Commands[i]
-	files := r.filesOf(i)
+	if r.Call.RunsElsewhere(cmd) {
+		return // the command that runs it is not known
+	}
+	var redirected []int
 	for j := range cmd.Redirects {
 		redirect := &cmd.Redirects[j]
-		if slices.Contains([]string{">", ">|", "&>"}, redirect.Op) {
-			r.overwrite(files, func(f *call.File) bool { return contains(redirect.Target.Span, f.Span) })
+		redirected = append(redirected, redirect.File)
+		if isNew := redirect.Op == "<>" || strings.Contains(redirect.Op, ">>"); redirect.File >= 0 && strings.Contains(redirect.Op, ">") && !isNew {
+			r.replace(r.Call.Files[redirect.File].Path)
 		}
+	}
+	if variable := codeVariable(cmd); variable != "" {
+		r.unknown(variable)
 	}
 	if len(cmd.Words) == 0 {
 		return
+	}
+	var files []call.File
+	for j, f := range r.Call.Files {
+		if f.Command == i && !slices.Contains(redirected, j) {
+			files = append(files, f)
+		}
 	}
 	name := programs.ProgramName(cmd.Words[0].Text, cmd.Shell != call.POSIX)
 	list := call.Texts(cmd.Words)
@@ -35,60 +49,59 @@ func (r *reader) command(i int) {
 	case name == "find":
 		r.find(cmd, list)
 	case r.named(name, list):
-	case isWrapper(name), r.changesFiles(name, list, files):
+		r.unknown(cmd.Words[0].Text)
+	case isWrapper(name) && r.runs(i), r.changesFiles(name, list, files):
 	case !isHarmless(cmd, programs.WorkingDir{Project: r.root, Dir: cmd.Dir}):
-		r.isKnown = false
+		r.unknown(cmd.Words[0].Text)
+	}
+	if !hasPlainName(cmd) {
+		r.unknown(cmd.Words[0].Text)
 	}
 }
 
-// isWrapper reports whether a program only runs the command that follows it in the call.
+// unknown records a program or a variable that may change more than the numbers state.
+func (r *reader) unknown(name string) { r.isKnown, r.other = false, cmp.Or(r.other, name) }
+
+// isWrapper reports whether a program only runs the commands that follow it in the call.
 func isWrapper(name string) bool {
 	return slices.Contains(strings.Fields("sudo doas env nohup nice time command exec xargs bash sh zsh dash"), name)
 }
 
-// contains reports whether a place has another one.
-func contains(outer, inner call.Span) bool {
-	return outer.Pointer == inner.Pointer && outer.From <= inner.From && inner.To <= outer.To && outer.To > 0
+// runs reports whether the call has a command that the one with this index runs.
+func (r *reader) runs(i int) bool {
+	return slices.ContainsFunc(r.Call.Commands, func(c call.Command) bool { return c.By == i })
 }
 
-// filesOf returns the files of the words and redirects of a command, without the files of the commands that it runs.
-func (r *reader) filesOf(i int) (files []call.File) {
-	for _, f := range r.Call.Files {
-		if r.owner(f.Span) == i {
-			files = append(files, f)
-		}
-	}
-	return files
+// hasPlainName reports whether a command is the program of the system that its name stands for: ./rm is another one.
+func hasPlainName(cmd *call.Command) bool {
+	dir, _ := path.Split(strings.ReplaceAll(cmd.Words[0].Text, `\`, "/"))
+	return slices.Contains([]string{"", "/bin/", "/usr/bin/", "/usr/local/bin/"}, dir)
 }
 
-// owner returns the index of the innermost command that has a place in its words or redirects; -1: none.
-func (r *reader) owner(at call.Span) int {
-	best := -1
-	for i := range r.Call.Commands {
-		cmd := &r.Call.Commands[i]
-		has := slices.ContainsFunc(cmd.Words, func(w call.Word) bool { return contains(w.Span, at) }) ||
-			slices.ContainsFunc(cmd.Redirects, func(r call.Redirect) bool { return contains(r.Target.Span, at) })
-		if has && (best < 0 || cmd.Depth >= r.Call.Commands[best].Depth) {
-			best = i
+// codeVariable returns a variable of a command that may make a program run other code, or "".
+func codeVariable(cmd *call.Command) string {
+	words, isPrefix := cmd.Assignments, len(cmd.Words) > 0
+	if isPrefix && slices.Contains(strings.Fields("env export declare typeset readonly local"), cmd.Words[0].Text) {
+		words, isPrefix = append(slices.Clip(words), cmd.Words[1:]...), cmd.Words[0].Text == "env"
+	}
+	for _, w := range words {
+		if name, value, ok := strings.Cut(w.Written(), "="); ok && programs.ExecutingVariable(name, value, isPrefix) {
+			return name
 		}
 	}
-	return best
+	return ""
 }
 
 // paths returns the paths of a file of a call: those that a pattern matches, if a shell expands it.
 func (r *reader) paths(f *call.File) []string {
-	if i := r.owner(f.Span); i >= 0 && strings.ContainsAny(f.Path, "*?[") && !strings.ContainsRune(f.Path, 0) {
-		for _, w := range r.Call.Commands[i].Words {
-			if contains(w.Span, f.Span) && w.Pattern {
-				return r.expand(f.Path)
-			}
-		}
+	if f.IsPattern && strings.ContainsAny(f.Path, "*?[") && !strings.ContainsRune(f.Path, 0) {
+		return r.expand(f.Path)
 	}
 	return []string{f.Path}
 }
 
 // writers are programs that replace the content of files.
-const writers = " cp install dd tee truncate ln curl wget sort set-content out-file copy-item copy "
+const writers = " cp install dd tee truncate ln set-content out-file copy-item copy "
 
 // changesFiles adds the files that a program deletes, moves, replaces or changes. ok is false if it is no such program.
 func (r *reader) changesFiles(name string, list []string, files []call.File) (ok bool) {
@@ -114,13 +127,19 @@ func (r *reader) changesFiles(name string, list []string, files []call.File) (ok
 		}
 	}
 	switch {
-	case name == "tee" && programs.HasOption(list, "a", "append"):
+	case name == "mkdir", name == "touch", name == "tee" && programs.HasOption(list, "a", "append"):
 		return true
 	case name == "mv" || name == "move" || name == "move-item" || strings.Contains(writers, " "+name+" "):
 		r.copied(files)
 		return true
+	case name == "curl" || name == "wget" || name == "sort":
+		r.copied(files)
+		return name == "sort" && programs.HasOption(list, "o", "output")
 	}
 	if verb := attributeVerb(name, list); verb != "" {
+		if verb == "Edits" && programs.HasOption(list, "f", "file") {
+			r.isKnown = false // a script in a file may write others
+		}
 		for i := range files {
 			if f := &files[i]; f.Op == call.WriteFile && path.Base(f.Path) != "{}" {
 				for _, p := range r.paths(f) {
@@ -140,7 +159,7 @@ func attributeVerb(name string, list []string) string {
 		return "Changes the mode of"
 	case name == "chown" || name == "chgrp":
 		return "Changes the owner of"
-	case (name == "sed" || name == "perl") && programs.HasOption(list, "i", "in-place"):
+	case programs.EditsInPlace(list):
 		return "Edits"
 	default:
 		return ""
@@ -171,19 +190,11 @@ func (r *reader) copied(files []call.File) {
 			continue
 		}
 		if !isFolder(f.Path) {
-			r.overwrite(files, func(other *call.File) bool { return other == f })
+			r.replace(f.Path)
 			continue
 		}
 		for _, source := range sources {
 			r.replace(path.Join(f.Path, path.Base(source)))
-		}
-	}
-}
-
-func (r *reader) overwrite(files []call.File, match func(*call.File) bool) {
-	for i := range files {
-		if f := &files[i]; f.Op == call.WriteFile && match(f) {
-			r.replace(f.Path)
 		}
 	}
 }

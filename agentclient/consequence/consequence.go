@@ -97,7 +97,8 @@ type reader struct {
 	changes   []string
 	outside   bool
 	partial   bool
-	isKnown   bool // there is nothing in the call that may change more
+	isKnown   bool   // there is nothing in the call that may change more
+	other     string // a program that may change more
 	numbers   map[string]int64
 	removed   tally
 	replaced  tally
@@ -175,6 +176,12 @@ func (r *reader) all() *schema.Consequence {
 	}
 	if len(r.Call.Scripts) > 0 {
 		r.incomplete("It also runs code that is not read.")
+	}
+	if !r.isKnown && !r.partial && len(r.numbers) > 0 {
+		r.partial = true
+		if r.other != "" {
+			r.note("It is not known what " + quoteName(r.other) + " changes.")
+		}
 	}
 	return r.result()
 }
@@ -278,7 +285,9 @@ func isHarmless(cmd *call.Command, dir programs.WorkingDir) bool {
 	if len(cmd.Words) == 0 {
 		return true
 	}
-	name := programs.ProgramName(cmd.Words[0].Text, false)
-	return slices.Contains(strings.Fields("cd echo printf true false test [ export set pwd sleep wait"), name) ||
-		call.IsHarmless(cmd.Words, dir)
+	words := slices.Clone(cmd.Words)
+	for i := range words {
+		words[i].Text = strings.ReplaceAll(words[i].Text, "{}", "x") // a file that find found
+	}
+	return slices.Contains(strings.Fields("cd echo printf true false test [ export set pwd sleep wait"), words[0].Text) || call.IsHarmless(words, dir)
 }

@@ -59,7 +59,7 @@ func (r *reader) git(cmd *call.Command, list []string) {
 	switch {
 	case run == nil:
 		if !isHarmless(cmd, programs.WorkingDir{Project: r.root, Dir: cmd.Dir}) {
-			r.isKnown = false
+			r.unknown(cmd.Words[0].Text)
 		}
 		return
 	case !known, len(cmd.Assignments) > 0, !path.IsAbs(dir), slices.ContainsFunc(cmd.Words, func(w call.Word) bool { return w.Dynamic }):
@@ -79,13 +79,18 @@ func (r *reader) git(cmd *call.Command, list []string) {
 	}
 }
 
-// has reports whether the command has one of the options.
+// has reports whether the command may have one of the options.
 func (g *gitCall) has(names ...string) bool { return programs.HasOption(g.words, names...) }
+
+// hasFlag reports whether the command certainly has one of the options.
+func (g *gitCall) hasFlag(names ...string) bool {
+	return programs.HasFlag(append([]string{"git"}, g.words...), names...)
+}
 
 // handler returns the function for a subcommand that loses something; nil: it loses nothing that is known.
 func (g *gitCall) handler() func() error {
 	switch sub := g.words[0]; {
-	case sub == "clean" && !g.has("n", "dry-run"):
+	case sub == "clean" && !g.hasFlag("n", "dry-run"):
 		return g.clean
 	case sub == "reset" && g.has("hard"):
 		return func() error { return g.uncommitted([]string{""}, true) }
@@ -93,7 +98,7 @@ func (g *gitCall) handler() func() error {
 		return g.checkout
 	case sub == "switch" && g.has("f", "force", "discard-changes"):
 		return func() error { return g.uncommitted([]string{""}, true) }
-	case sub == "restore" && (g.has("W", "worktree") || !g.has("S", "staged")):
+	case sub == "restore" && (g.has("W", "worktree") || !g.hasFlag("S", "staged")):
 		return func() error { return g.uncommitted(g.tracked(g.args), g.has("s", "source")) }
 	case sub == "stash" && len(g.args) > 0 && (g.args[0] == "drop" || g.args[0] == "clear"):
 		return g.dropStash
@@ -101,7 +106,7 @@ func (g *gitCall) handler() func() error {
 		return g.push
 	case sub == "branch" && g.has("d", "D", "delete"):
 		return g.deleteBranches
-	case sub == "rm" && !g.has("cached", "n", "dry-run"):
+	case sub == "rm" && !g.hasFlag("cached", "n", "dry-run"):
 		return g.remove
 	default:
 		return nil

@@ -87,7 +87,6 @@ func (r *reader) named(name string, list []string) (ok bool) {
 		text = statements(strings.Join(list[1:], " "))
 	}
 	if text != "" {
-		r.isKnown = false
 		r.say(text)
 	}
 	return text != ""

@@ -594,8 +594,8 @@ export interface Consequence {
   /** a changed path is outside the project, or leads there through a link */
   outside?: boolean
   /**
-   * Partial is set if a limit ended the computation, or a part of the call or of the files can't be read.
-   * The numbers are lower bounds then.
+   * Partial is set if a limit ended the computation, a part of the call or of the files can't be read, or a
+   * program in it may change more. The numbers are lower bounds then.
    */
   partial?: boolean
   /**
