@@ -1,7 +1,7 @@
-import { requiresVotes, type Request } from '../../lib/stream/requests'
-import type { Response } from '../../lib/api/types'
+import { requiresVotes } from '../../lib/stream/requests'
 import type { Binding } from '../../lib/keys/shortcuts'
-import type { Draft } from './draft.svelte'
+import type { Card } from './card.svelte'
+import type { Panel } from './draft.svelte'
 import { inboxText } from './text'
 import { lazyInboxText } from './lazyText'
 
@@ -16,16 +16,10 @@ export interface CardAction {
 }
 
 /** The person's actions on a permission, other than approve and deny, by importance. */
-export function cardActions(
-  request: Request,
-  { form }: Draft,
-  limited: boolean,
-  send: (answer: Response) => void,
-): CardAction[] {
-  const { question } = request
+export function cardActions({ request, question, draft: { form }, denies, send }: Card): CardAction[] {
   const votes = requiresVotes(request)
   const needsReason = (question.reasonRequired ?? 'never') !== 'never'
-  const open = (panel: Draft['form']['panel']) => () => void (form.panel = panel)
+  const open = (panel: Panel) => () => void (form.panel = panel)
   const stop = () => {
     const reason = form.reason.trim()
     if (needsReason && !reason) form.panel = 'deny'
@@ -33,7 +27,7 @@ export function cardActions(
   }
   const actions: CardAction[] = []
   const { toolCall } = question
-  if (toolCall?.editable === true && !limited) {
+  if (toolCall?.editable === true && !denies) {
     if (form.panel === 'edit')
       actions.push({ label: lazyInboxText.card.discardEdits, keys: 'e', run: discardEdits })
     else actions.push({ label: inboxText.edit, keys: 'e', run: open('edit') })

@@ -4,7 +4,6 @@ import type { Event } from '../../lib/api/types'
 import { RequestIndex } from '../../lib/stream/agents'
 import { groupRequests, noLists, toRequest, type Request } from '../../lib/stream/requests'
 import { aRequest, anEvent } from '../../testing/factories'
-import { barShare, drawStrip } from './drawStrip'
 import { arrangeLanes, type LaneRank } from './laneOrder'
 import { barShare, laneViews, stripPath, unionLength, waitBoxes } from './laneView'
 

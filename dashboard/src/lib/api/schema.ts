@@ -2653,8 +2653,6 @@ export interface Session {
   tokens?: Tokens
   /** as reported by the agent, never estimated */
   costUsd?: number
-  /** contextPercent is the used share of the context window, as reported by the status line. */
-  contextPercent?: number
   /** the newest event with a transcript */
   transcript?: EventID
   /**
@@ -3359,10 +3357,6 @@ export interface Routes {
     '/api/shared': {
       response: SharedSession
     }
-    /** List claims */
-    '/api/claims': {
-      response: ClaimList
-    }
     /** List alerts */
     '/api/alerts': {
       response: AlertList
@@ -3764,14 +3758,6 @@ export interface Routes {
       request: ShareDraft
       response: Share
     }
-    /** Claim a request, or hand it over */
-    '/events/:id/claim': {
-      params: {
-        id: string | number
-      }
-      request: ClaimDraft
-      response: ClaimList
-    }
     /** Create an alert rule */
     '/api/alert-rules': {
       request: AlertRule
@@ -3966,13 +3952,6 @@ export interface Routes {
         id: string | number
       }
       response: Share[]
-    }
-    /** Release a request */
-    '/events/:id/claim': {
-      params: {
-        id: string | number
-      }
-      response: ClaimList
     }
     /** Remove an alert rule */
     '/api/alert-rules/:id': {
