@@ -430,7 +430,7 @@ test.describe('Inbox', () => {
     await expect(page.getByTestId('polite')).toHaveText(/^\d+ seconds left to answer api: Deploy\?$/)
     const announcement = String(await page.getByTestId('polite').textContent())
     const secondsLeft = async () =>
-      Number(/0:(\d\d) left/.exec((await detail(page, id).textContent()) ?? '')?.[1] ?? NaN)
+      Number(/in 0:(\d\d)/.exec((await detail(page, id).textContent()) ?? '')?.[1] ?? NaN)
     await expect.poll(secondsLeft).toBeLessThan(parseInt(announcement) - 1)
     await expect(page.getByTestId('polite')).toHaveText(announcement)
   })

@@ -38,7 +38,7 @@ test.describe('Rules', () => {
     await expect(panel.getByTestId('rule-call')).toContainText('npm test -- --run ./c')
     await expect(panel.getByTestId('rule-text')).toContainText('npm test')
     await expect(panel.getByTestId('back-test')).toContainText(
-      '3: 1 same as people decided, 1 opposite, 1 unanswered',
+      '3 of the 3 earlier requests: 1 same as people decided, 1 opposite, 1 unanswered',
     )
     await expect(panel.getByRole('list', { name: 'Examples' })).toContainText('not now')
     expect(await accessibilityViolations(page)).toEqual([])

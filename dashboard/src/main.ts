@@ -1,5 +1,6 @@
 import './lib/ui/tokens.css'
 import './lib/ui/base.css'
+import './lib/ui/classes.css'
 import './lib/ui/surfaces.css'
 import './app/connect'
 import { mount } from 'svelte'

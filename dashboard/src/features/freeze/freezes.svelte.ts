@@ -94,16 +94,18 @@ export function countsText({ stopped, finishing, uncontrolled, unchecked }: Coun
   return parts.filter(Boolean).join(' · ') || counts.none
 }
 
-/** What is frozen and by whom, as one sentence. */
+/** What is frozen as one sentence, and by whom if people froze all of it. */
 export function frozenText(active: readonly Freeze[]): string {
   const { frozen } = freezeBarText
-  const by = frozen.by([...new Set(active.flatMap((f) => f.by ?? []))])
-  if (active.some((f) => f.scope === 'all')) return frozen.all + by
+  const byOf = (of: readonly Freeze[]) =>
+    frozen.by(of.every((f) => f.by) ? [...new Set(of.flatMap((f) => f.by ?? []))] : [])
+  const all = active.filter((f) => f.scope === 'all')
+  if (all.length > 0) return frozen.all + byOf(all)
   const apps = [...new Set(active.map((f) => f.source_app ?? ''))]
   const subjects = apps.map((app) => {
     const own = active.filter((f) => f.source_app === app)
     return own.some((f) => f.scope === 'app') ? frozen.app(app) : frozen.sessions(own.length, app)
   })
   const isOne = active.length === 1 && active[0]?.scope === 'session'
-  return frozen.sentence(subjects.join(', '), isOne) + by
+  return frozen.sentence(subjects.join(', '), isOne) + byOf(active)
 }

@@ -25,7 +25,7 @@ export const inboxText = {
       settled: 'Just settled',
       gone: 'Agent gone',
     },
-    order: { urgency: 'by time left, then risk', arrival: 'oldest first' },
+    order: { urgency: 'last minutes first, then risk', arrival: 'oldest first' },
     moved: (n: number) => `${n} moved`,
     movedHint: 'Sort by urgency again',
     approveAll: (n: number) => `Review and approve ${n}`,

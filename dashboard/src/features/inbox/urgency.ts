@@ -8,7 +8,7 @@ function timeBucket(r: Request, now: number): number {
   return left <= 60_000 ? 0 : left <= 300_000 ? 1 : 2
 }
 
-/** Compares by time left, then by risk, deadline and id. A request without a risk level counts as medium. */
+/** Compares by the bucket of the time left, then by risk, deadline and id. A request without a risk level counts as medium. */
 export function compareUrgency(a: Request, b: Request, now: number): number {
   const end = (r: Request) => r.status.expiresAt ?? Number.MAX_SAFE_INTEGER
   return (

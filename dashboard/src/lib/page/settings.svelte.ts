@@ -60,8 +60,9 @@ export const settings = new Settings() as Settings & Preferences
 
 /** The snoozed requests: id → end of the snooze by the hub's clock. */
 export function loadSnoozed(now: number): Map<number, number> {
-  const pairs = (readStored(SNOOZED) ?? []) as [id: number, until: number][]
-  return new Map(pairs.filter(([, until]) => until > now))
+  const pairs = readStored(SNOOZED)
+  if (!Array.isArray(pairs)) return new Map()
+  return new Map((pairs as [id: number, until: number][]).filter(([, until]) => until > now))
 }
 
 export const saveSnoozed = (requests: ReadonlyMap<number, number>): void => store(SNOOZED, [...requests])
