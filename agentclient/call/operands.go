@@ -94,6 +94,9 @@ func (l *line) withoutScripts(name string, words []Word, inPlace bool) (rest []W
 	found := scriptsOf(name, words, !slices.ContainsFunc(words, hasMode))
 	for i, w := range words {
 		_, isCode := found.code[i]
+		if found.unsure[i] {
+			l.addMayBe(l.dir, w, ReadFile)
+		}
 		if file, isFile := found.files[i]; isFile {
 			l.addFile(Word{Text: file, Dynamic: w.Dynamic, Span: w.Span}, ReadFile)
 		} else if !isCode && (!inPlace || shortOption(w.Text, "i") == 0) {
@@ -111,7 +114,8 @@ ef|ABCmdD: grep egrep fgrep zgrep
 ef|ABCmgtTjMErd: rg
 ef|l: sed gsed
 feE|vFilo: awk gawk mawk nawk
-eE|IMmCDFrKTW: perl ruby
+eE|IMmCDF: perl
+eE|ICFr: ruby
 f|L: jq yq
 c|WXmQ: python
 ep|rC: node bun
@@ -122,21 +126,28 @@ e|l: lua luajit
 
 // scripts are the words of a program with patterns or scripts, by index.
 type scripts struct {
-	code  map[int]string
-	files map[int]string
+	code   map[int]string
+	files  map[int]string
+	unsure map[int]bool // the option before it may be the value of another one
 }
 
 // scriptsOf returns the patterns and scripts in the words of a program. With isFirst, its first operand is one if no
 // option has one.
 func scriptsOf(name string, words []Word, isFirst bool) scripts {
-	s := scripts{map[int]string{}, map[int]string{}}
+	s := scripts{map[int]string{}, map[int]string{}, map[int]bool{}}
 	letters, values, _ := strings.Cut(scriptOptions()[name], "|")
-	first := -1
+	isSed, isAWK := strings.HasSuffix(name, "sed"), strings.HasSuffix(name, "awk")
+	first, value := -1, -1 // value: a word that may be the value of the option before it
 	for i := 0; i < len(words); i++ {
 		text := words[i].Text
-		option, value, isAttached := strings.Cut(text, "=")
-		isLong := func(name string) bool { return len(option) > 3 && strings.HasPrefix(name, option) }
+		option, code, isAttached := strings.Cut(text, "=")
+		isLong := func(names ...string) bool {
+			return len(option) > 2 && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, option) })
+		}
 		at := shortOption(text, letters+values)
+		if suffix := shortOption(text, "i"); isSed && suffix > 0 && suffix < at {
+			at = 0 // it is part of the suffix of -i
+		}
 		into := s.code
 		switch {
 		case text == "--":
@@ -152,25 +163,35 @@ func scriptsOf(name string, words []Word, isFirst bool) scripts {
 			continue
 		case letters == "":
 			continue
-		case isLong("--file") || isLong("--from-file"):
+		case isLong("--file", "--from-file"), isAWK && isLong("--exec"):
 			into = s.files
-		case isLong("--regexp") || isLong("--expression") || isLong("--source") || isLong("--eval") || isLong("--print"):
+		case isLong("--regexp", "--expression", "--source", "--eval", "--print"):
 		case at == 0:
+			isValue := isAWK && isLong("--assign", "--field-separator", "--include", "--load") || isSed && isLong("--line-length")
+			if isValue && !isAttached {
+				i++
+			} else if strings.HasPrefix(text, "--") && !isAttached {
+				value = i + 1
+			}
 			continue
 		case strings.IndexByte(letters, text[at]) < 0:
-			if at == len(text)-1 && text[at] != 'o' && strings.HasSuffix(name, "awk") {
+			isNumber := isSed && i+1 < len(words) && strings.Trim(words[i+1].Text, "0123456789") == "" // sed of macOS has no value here
+			if at == len(text)-1 && (isNumber || isAWK && text[at] != 'o') {
 				i++ // its value
+			} else if at == len(text)-1 {
+				value = i + 1
 			}
 			continue
 		default:
-			if value, isAttached = text[at+1:], at < len(text)-1; text[at] == 'f' || text[at] == 'E' && strings.HasSuffix(name, "awk") {
+			if code, isAttached = text[at+1:], at < len(text)-1; text[at] == 'f' || text[at] == 'E' && isAWK {
 				into = s.files
 			}
 		}
 		if isAttached {
-			into[i] = value
+			into[i] = code
 		} else if i++; i < len(words) {
 			into[i] = words[i].Text
+			s.unsure[i] = value == i-1
 		}
 	}
 	if isFirst && first >= 0 && len(s.code)+len(s.files) == 0 {
@@ -193,10 +214,12 @@ func shortOption(word, options string) int {
 	return max(0, strings.IndexAny(cluster, options))
 }
 
-// outputOptions are the options of programs that name the file or the directory that they write.
-var outputOptions = map[string][2]string{
+// outputOptions are the options of programs that name the file or the directory that they write, and the short options
+// with another value.
+var outputOptions = map[string][3]string{
 	"curl": {"o", "--output"}, "wget": {"O", "--output-document"}, "sort": {"o", "--output"}, "tree": {"o", "--output"},
-	"cp": {"t", "--target-directory"}, "mv": {"t", "--target-directory"}, "ln": {"t", "--target-directory"}, "install": {"t", "--target-directory"},
+	"cp": {"t", "--target-directory", "S"}, "mv": {"t", "--target-directory", "S"}, "ln": {"t", "--target-directory", "S"},
+	"install": {"t", "--target-directory", "gmoS"},
 }
 
 // outputs adds the files in the options of a program that name what it writes, and returns them.
@@ -205,7 +228,13 @@ func (l *line) outputs(name string, words []Word) (found []Word) {
 	for i := 0; known && i < len(words) && words[i].Text != "--"; i++ {
 		w := words[i]
 		option, value, isAttached := strings.Cut(w.Text, "=")
-		at := shortOption(w.Text, options[0])
+		at := shortOption(w.Text, options[0]+options[2])
+		if at > 0 && w.Text[at:at+1] != options[0] {
+			if at == len(w.Text)-1 {
+				i++ // its value
+			}
+			continue
+		}
 		switch isLong := len(option) > 3 && strings.HasPrefix(options[1], option); {
 		case isLong && isAttached:
 			w.Text = value

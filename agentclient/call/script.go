@@ -36,7 +36,7 @@ func isFilter(cmd *Command) bool {
 		return isEach(func(text string) bool {
 			text = strings.ReplaceAll(text, "||", "")
 			return !strings.ContainsAny(text, "|@\x00") && !strings.Contains(text, "system") && !strings.Contains(text, "getline") && !strings.Contains(text, "load") &&
-				!strings.Contains(strings.ReplaceAll(text, " ", ""), `>"`) // print > "file"
+				!strings.Contains(strings.Join(strings.Fields(text), ""), `>"`) // print > "file"
 		})
 	case has(filters, name):
 		return isEach(sedFilter().MatchString)

@@ -81,8 +81,11 @@ func hasPlainName(cmd *call.Command) bool {
 // codeVariable returns a variable of a command that may make a program run other code, or "".
 func codeVariable(cmd *call.Command) string {
 	words, isPrefix := cmd.Assignments, len(cmd.Words) > 0
-	if isPrefix && slices.Contains(strings.Fields("env export declare typeset readonly local"), cmd.Words[0].Text) {
-		words, isPrefix = append(slices.Clip(words), cmd.Words[1:]...), cmd.Words[0].Text == "env"
+	if isPrefix {
+		name := programs.ProgramName(cmd.Words[0].Text, false)
+		if slices.Contains(strings.Fields("env export declare typeset readonly local"), name) {
+			words, isPrefix = append(slices.Clip(words), cmd.Words[1:]...), name == "env"
+		}
 	}
 	for _, w := range words {
 		if name, value, ok := strings.Cut(w.Written(), "="); ok && programs.ExecutingVariable(name, value, isPrefix) {
@@ -137,7 +140,7 @@ func (r *reader) changesFiles(name string, list []string, files []call.File) (ok
 		return name == "sort" && programs.HasOption(list, "o", "output")
 	}
 	if verb := attributeVerb(name, list); verb != "" {
-		if verb == "Edits" && programs.HasOption(list, "f", "file") {
+		if verb == "Edits" && (name == "perl" || name == "ruby" || programs.HasOption(list, "f", "file")) {
 			r.isKnown = false // a script in a file may write others
 		}
 		for i := range files {

@@ -289,5 +289,8 @@ func isHarmless(cmd *call.Command, dir programs.WorkingDir) bool {
 	for i := range words {
 		words[i].Text = strings.ReplaceAll(words[i].Text, "{}", "x") // a file that find found
 	}
+	if programs.HasOption(call.Texts(words), "v") && words[0].Text == "printf" {
+		return false // it sets a variable, such as PATH
+	}
 	return slices.Contains(strings.Fields("cd echo printf true false test [ export set pwd sleep wait"), words[0].Text) || call.IsHarmless(words, dir)
 }

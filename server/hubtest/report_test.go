@@ -153,7 +153,8 @@ func TestReport_LinesOfPreparedLog(t *testing.T) {
 	}
 	h.post("evil\u202e\n<b>", "Stop", "")
 	r := h.settled(since, func(lines map[history.ReportKind]history.ReportLine) bool {
-		return lines[history.ReportExpired].Count == 1 && lines[history.ReportUnasked].Count == 2 &&
+		return lines[history.ReportWaiting].Count == 2 &&
+			lines[history.ReportExpired].Count == 1 && lines[history.ReportUnasked].Count == 2 &&
 			lines[history.ReportFinished].Count == 4 && lines[history.ReportFailed].Count == 7 &&
 			lines[history.ReportLoops].Count == 2 && lines[history.ReportCost].CostUSD == 1.25
 	})

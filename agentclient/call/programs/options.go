@@ -119,16 +119,16 @@ const plainFlags = " --force --force-with-lease --dry-run --quiet --verbose --al
 const plainLetters = "-afdqvyxuUi"
 
 // HasFlag reports whether a call certainly has one of the options, in full, which take no value: not as an operand, as
-// the value of another option, as --name=false, or next to --no-name.
+// the value of another option, as --name=false or --name false, or next to --no-name, also abbreviated.
 func HasFlag(words []string, names ...string) (found bool) {
 	values, known := shortValues(words)
 	for i := 1; i < len(words) && words[i] != "--"; i++ {
 		mayBeValue := i > 1 && mayTakeNext(words[i-1], values, known)
 		head, value, hasValue := strings.Cut(words[i], "=")
-		isOff := hasValue && slices.Contains([]string{"false", "none", "no", "0", ""}, strings.ToLower(value))
+		isOff := hasValue && value == "" || isOffValue(value) || !hasValue && i+1 < len(words) && isOffValue(words[i+1])
 		for _, name := range names {
 			switch {
-			case head == "--no-"+name:
+			case len(head) > len("--no-") && strings.HasPrefix("--no-"+name, head), isOff && head == "--"+name:
 				return false
 			case mayBeValue || isOff:
 			case len(name) == 1:
@@ -139,6 +139,10 @@ func HasFlag(words []string, names ...string) (found bool) {
 		}
 	}
 	return found
+}
+
+func isOffValue(text string) bool {
+	return slices.Contains([]string{"false", "f", "none", "no", "n", "0"}, strings.ToLower(text))
 }
 
 // valuesOf returns the short options of a program that take a value in each of its calls.
@@ -189,7 +193,7 @@ func EditsInPlace(words []string) bool {
 	values, isEditor := editors[name]
 	isAWK := name == "awk" || name == "gawk"
 	return (isEditor || isAWK) && slices.ContainsFunc(words[1:], func(w string) bool {
-		isLong := len(w) > 3 && strings.HasPrefix("--in-place", optionName(w)) || strings.HasPrefix(w, "--inplace")
+		isLong := len(w) > 2 && strings.HasPrefix("--in-place", optionName(w)) || strings.HasPrefix(w, "--inplace")
 		return isAWK && strings.Contains(w, "inplace") || isEditor && (isLong || clusterHas(w, 'i', values))
 	})
 }

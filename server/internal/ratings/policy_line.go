@@ -198,6 +198,9 @@ func firstOption(fields []string) []string {
 		}
 		return []string{long}
 	}
+	if strings.Contains(fields[i][1:], "-") {
+		return nil // no short options, such as -auto-approve of terraform
+	}
 	short := fields[i][1:2]
 	if long := longOptions[short]; long != "" {
 		return []string{short, long}

@@ -18,6 +18,9 @@ var deletionCases = []commandCase{
 	}},
 	{"git clean -n -fd", nil},
 	{"git clean -fdxn", nil},
+	{"sed -i s/a/b/ -E ~/.bashrc", []string{
+		"high autostart: sed -i s/a/b/ -E ~/.bashrc",
+	}},
 	{"sed -Ei s/a/b/ ~/.bashrc", []string{
 		"high autostart: sed -Ei s/a/b/ ~/.bashrc",
 	}},

@@ -4,6 +4,9 @@ var historyCases = []commandCase{
 	{"git push -foci.skip origin main", []string{
 		"high force_push: git push -foci.skip origin main",
 	}},
+	{"git push -f -n --no-dry origin main", []string{
+		"high force_push: git push -f -n --no-dry origin main", "low publish: git push -f -n --no-dry origin main",
+	}},
 	{"git push -f -o -n origin main", []string{
 		"high force_push: git push -f -o -n origin main",
 	}},

@@ -14,6 +14,9 @@ var networkCases = []commandCase{
 		"medium network_write: curl -d @a.json x.example localhost",
 	}},
 	{"curl -d a=1.5 -o out.json localhost:3000", nil},
+	{"kubectl apply -f a.yaml --dry-run=client --dry-run=none", []string{
+		"high deploy: kubectl apply -f a.yaml --dry-run=client --dry-run=none",
+	}},
 	{"kubectl apply -f a.yaml --dry-run=none", []string{
 		"high deploy: kubectl apply -f a.yaml --dry-run=none",
 	}},

@@ -19,6 +19,15 @@ var obfuscationCases = []commandCase{
 	{`awk -f p.awk -e 'BEGIN{system("date")}'`, []string{
 		`high runs_code: awk -f p.awk -e 'BEGIN{system("date")}'`,
 	}},
+	{`sed -iep 's/x/id/e' f`, []string{
+		`high runs_code: sed -iep 's/x/id/e' f`,
+	}},
+	{`sed -l 5 's/x/id/e' f`, []string{
+		`high runs_code: sed -l 5 's/x/id/e' f`,
+	}},
+	{`awk --assign a=1 'BEGIN{system("rm x")}'`, []string{
+		`high runs_code: awk --assign a=1 'BEGIN{system("rm x")}'`,
+	}},
 	{`awk -vf=1 'BEGIN{system("rm x")}'`, []string{
 		`high runs_code: awk -vf=1 'BEGIN{system("rm x")}'`,
 	}},

@@ -268,9 +268,13 @@ func (a *assessor) editInPlace(inv *invocation) {
 	if !programs.EditsInPlace(inv.words()) {
 		return
 	}
-	list := inv.operands("-e", "-f", "-E", "-ne", "-pe")
+	options, scripts := []string{"-e", "-f"}, []string{"e", "f", "expression", "file"}
+	if inv.name == "perl" || inv.name == "ruby" {
+		options, scripts = []string{"-e", "-E", "-ne", "-pe"}, []string{"e", "E"}
+	}
+	list := inv.operands(options...)
 	for i := range list {
-		if i > 0 || inv.hasOption("e", "f", "E", "expression", "file") { // the first operand is the script
+		if i > 0 || inv.hasOption(scripts...) { // the first operand is the script
 			a.checkWrite(inv.dir, &list[i], throughIfShort(inv.span, list[i].Span))
 		}
 	}

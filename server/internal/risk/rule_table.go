@@ -191,7 +191,7 @@ var ruleTable = []tableRow{
 		security find-generic-password|find-internet-password|dump-keychain
 		pass show
 		vault read|kv
-		gpg --export-secret-keys|--export-secret-subkeys
+		gpg =--export-secret-keys|--export-secret-subkeys
 		gh auth token
 		gcloud auth print-access-token|print-identity-token
 		aws secretsmanager get-secret-value
@@ -207,7 +207,8 @@ var ruleTable = []tableRow{
 		git ~core.hooksPath=|~core.hookspath=
 		git config =core.hooksPath|core.hookspath !--get|--unset`},
 	{rule{"safety_off", medium, "It does not verify the identity of the server."}, `
-		curl -k|--insecure|--proxy-insecure
+		curl -k|--insecure
+		curl =--proxy-insecure
 		wget --no-check-certificate
 		ssh|scp|sftp|rsync ~StrictHostKeyChecking=no|~UserKnownHostsFile=/dev/null
 		git ~sslVerify=false|~sslverify=false

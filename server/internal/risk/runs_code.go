@@ -132,7 +132,8 @@ func (a *assessor) awk(inv *invocation) {
 	for _, script := range a.scripts(inv) {
 		text := strings.Join(strings.Fields(script), "")
 		switch {
-		case strings.Contains(text, "system("), strings.Contains(text, `|"`), strings.Contains(text, `"|`), strings.Contains(text, "|&"), strings.Contains(text, "|getline"):
+		case strings.Contains(text, "system("), strings.Contains(text, `|"`), strings.Contains(text, `"|`), strings.Contains(text, "|&"),
+			strings.Contains(text, "|getline"):
 			a.add(codeRuns, inv.span)
 		case strings.Contains(text, `>"`):
 			a.add(optionWrites, inv.span)
