@@ -29,7 +29,7 @@ func TestConsequence_NotesChangeSinceTranscript(t *testing.T) {
 	sentences := func(read time.Time) []string {
 		line := fmt.Sprintf(`{"timestamp":%q,"toolUseResult":{"filePath":%q}}`+"\n", read.Format(time.RFC3339), file)
 		require.NoError(t, os.WriteFile(log, []byte(line), 0o600))
-		c := &hook.Call{Event: schema.Event{Agent: "claude-code", ToolUseID: "t1", Payload: payload}, Alias: "Write", Tool: &schema.ToolCall{Name: "Write", Arguments: arguments}}
+		c := &hook.Call{Event: schema.Event{Agent: "claude-code", ToolUseID: "toolu_of_this_call", Payload: payload}, Alias: "Write", Tool: &schema.ToolCall{Name: "Write", Arguments: arguments}}
 		return h.consequence(c).Sentences
 	}
 	const changed = `"a" changed since the agent read it.`
