@@ -82,7 +82,7 @@ test.describe('First minute', () => {
       // The page ignores deciding keys for half a second after a request appears; no element marks its end.
       await expect(async () => {
         await page.keyboard.press('a')
-        await expect(card).toContainText(/Approved/i, { timeout: 1000 })
+        await expect(card).toContainText(/\bapproved/i, { timeout: 1000 })
       }).toPass()
       await expect
         .poll(() => terminal.output)
