@@ -106,13 +106,14 @@ it('countsText leaves out what is zero', () => {
 
 it('frozenText names what is frozen and by whom', () => {
   expect(frozenText([session, all])).toBe('All agents are frozen by Ada')
-  expect(frozenText([all, app, { ...app, id: 6, source_app: 'web' }])).toBe(
-    'All agents are frozen by Ada, Bo',
+  expect(frozenText([all, app])).toBe('All agents are frozen by Ada')
+  expect(frozenText([app, { ...app, id: 6, source_app: 'web', by: 'Cy' }])).toBe(
+    'All agents of api, all agents of web are frozen by Bo, Cy',
   )
   expect(frozenText([app])).toBe('All agents of api are frozen by Bo')
   expect(frozenText([session])).toBe('1 session of api is frozen')
   expect(frozenText([session, { ...session, id: 4, session_id: 's2' }])).toBe('2 sessions of api are frozen')
   expect(frozenText([app, session, { ...session, id: 5, source_app: 'web' }])).toBe(
-    'All agents of api, 1 session of web are frozen by Bo',
+    'All agents of api, 1 session of web are frozen',
   )
 })
