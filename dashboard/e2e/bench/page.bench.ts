@@ -176,7 +176,7 @@ test('keeps frame rate and heap within limits under a steady event rate', async 
   await openAt(page, hub, '/stream')
   const cdp = await attach(page)
   while (sent < WINDOW) await post(hub, 1000)
-  await expect(page.getByText(`${WINDOW.toLocaleString('en')} events`)).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText(`-run Test${sent - 1} `)).toBeVisible({ timeout: 60_000 })
 
   const stream = await underLoad(page, hub, cdp, RATE)
   record(`stream at ${RATE}/s: frames`, stream.perSecond, 'a second', RATE <= 1000 ? { least: 55 } : {})
@@ -316,7 +316,8 @@ test('shows the first card within limits', async ({ browser, hub }) => {
   const history = await firstCard(browser, hub.url, 4)
   record('the same with an event of 1 MB in history', history.time, 'ms', { most: 2000 })
   await hub.batch(2, (i) => request(`large${i}`, `echo ${megabyte}`))
-  const large = await firstCard(browser, hub.url, 4)
+  // Calls that can't be read come first in the inbox, so open the same card as before.
+  const large = await firstCard(browser, `${hub.url}/inbox/1`, 4)
   record('work with 2 MB of pending calls, against without', large.work / history.work, 'times', {
     most: 1.15,
   })
