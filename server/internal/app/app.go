@@ -249,7 +249,8 @@ func (a *App) Run(ctx context.Context) error {
 	} else {
 		a.printGreeting(ctx)
 	}
-	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.databaseName(), "bus", a.cfg.Bus, "schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
+	a.log.Info("hub started", "version", a.cfg.Version, "database", a.cfg.databaseName(), "bus", a.cfg.Bus,
+		"schema", a.store.Schema(), "url", a.URL(), "events", a.store.Head())
 	// Workers outlive ctx, so that commits of the last requests are still published and
 	// delivered during shutdown.
 	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))

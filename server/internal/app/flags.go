@@ -38,7 +38,7 @@ var hubFlags = []flagSpec{
 		func(c *Config, s string) error { c.TrustProxy = append(c.TrustProxy, splitList(s)...); return nil }},
 	{"proxy-header", "NAME", "none", "header in which that proxy names the person; ignored from other addresses",
 		func(c *Config, s string) error { c.ProxyHeader = s; return nil }},
-	{"socket", "PATH", "follows from account and port", "Unix socket for local programs, in addition to -addr; off for none",
+	{"socket", "PATH", "follows from account and port", "Unix socket for local programs, in addition to -addr; the word off turns it off",
 		func(c *Config, s string) error { c.Socket = s; return nil }},
 	{"local-users", "NAME,…", "own", "accounts whose local programs need no credentials: own (and root), all, or more names",
 		func(c *Config, s string) error { c.LocalUsers = append(c.LocalUsers, splitList(s)...); return nil }},
