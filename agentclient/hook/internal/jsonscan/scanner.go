@@ -4,42 +4,44 @@ package jsonscan
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scanner validates a JSON text and splits an object in one pass without copying.
-// encoding/json makes two passes with a state machine step per byte, which dominates
-// the cost of a hook on a tool output of a megabyte.
-//
-// Everything that it accepts, encoding/json accepts with the same result; a fuzz test
-// compares them. Rejected texts go to encoding/json, which decides and reports the
-// error.
-type scanner struct {
-	text []byte
-	pos  int
-}
-
-// maxNesting is the nesting limit of encoding/json.
-const maxNesting = 10_000
+// options make jsontext accept what encoding/json accepts, with the same result. encoding/json makes two passes
+// with a state machine step per byte, which dominates the cost of a hook on a tool output of a megabyte.
+var options = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // Valid reports whether text is one JSON value.
-func Valid(text []byte) bool {
-	s := scanner{text: text}
-	return s.scanValue(0) && s.atEnd() || json.Valid(text)
-}
+func Valid(text []byte) bool { return jsontext.Value(text).IsValid(options...) }
 
-// SplitObject returns an object's members, which share memory with text. It returns
-// false if text is no object or not certainly valid.
+// SplitObject returns an object's members, which share memory with text. The last of several members with the
+// same name wins. It returns false if text is no object or not valid.
 func SplitObject(text []byte) (map[string]json.RawMessage, bool) {
-	s := scanner{text: text}
-	if s.skipSpace(); !s.peekIs('{') {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), options...)
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return nil, false
 	}
 	o := make(map[string]json.RawMessage, 16)
-	if !s.scanObject(0, o) || !s.atEnd() {
-		return nil, false
+	for d.PeekKind() != '}' {
+		raw, err := d.ReadValue()
+		if err != nil {
+			return nil, false
+		}
+		name := String(raw)
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, false
+		}
+		end := int(d.InputOffset())
+		o[name] = text[end-len(value) : end : end]
 	}
-	return o, true
+	_, _ = d.ReadToken() // }
+	_, err := d.ReadToken()
+	return o, errors.Is(err, io.EOF)
 }
 
 // Decode decodes an object with a JSON error for any other text. Like json.Unmarshal, it
@@ -50,6 +52,12 @@ func Decode(text []byte) (o map[string]json.RawMessage, err error) {
 		err = json.Unmarshal(text, &o)
 	}
 	return o, err
+}
+
+// scanner reads a text that may be no valid JSON.
+type scanner struct {
+	text []byte
+	pos  int
 }
 
 // SplitOuter returns the members of an object without looking into them: a value is any text
@@ -148,154 +156,6 @@ func (s *scanner) consume(c byte) bool {
 	s.pos++
 	s.skipSpace()
 	return true
-}
-
-func (s *scanner) scanValue(depth int) bool {
-	s.skipSpace()
-	if s.pos == len(s.text) {
-		return false
-	}
-	switch s.text[s.pos] {
-	case '"':
-		return s.scanString()
-	case '{':
-		return s.scanObject(depth, nil)
-	case '[':
-		return s.scanArray(depth)
-	case 't':
-		return s.scanLiteral("true")
-	case 'f':
-		return s.scanLiteral("false")
-	case 'n':
-		return s.scanLiteral("null")
-	default:
-		return s.scanNumber()
-	}
-}
-
-func (s *scanner) scanLiteral(w string) bool {
-	if string(s.text[s.pos:min(len(s.text), s.pos+len(w))]) != w {
-		return false
-	}
-	s.pos += len(w)
-	return true
-}
-
-// scanObject reads an object and adds its members to o unless o is nil. The last of
-// several members with the same name wins, as in encoding/json.
-func (s *scanner) scanObject(depth int, o map[string]json.RawMessage) bool {
-	if depth++; depth > maxNesting || !s.consume('{') {
-		return false
-	}
-	if s.peekIs('}') {
-		s.pos++
-		return true
-	}
-	for {
-		begin := s.pos
-		if !s.peekIs('"') || !s.scanString() {
-			return false
-		}
-		name := s.text[begin:s.pos]
-		if !s.consume(':') {
-			return false
-		}
-		begin = s.pos
-		if !s.scanValue(depth) {
-			return false
-		}
-		if o != nil {
-			o[String(name)] = s.text[begin:s.pos:s.pos]
-		}
-		if s.consume(',') {
-			continue
-		}
-		return s.consumeClosing('}')
-	}
-}
-
-func (s *scanner) scanArray(depth int) bool {
-	if depth++; depth > maxNesting || !s.consume('[') {
-		return false
-	}
-	if s.peekIs(']') {
-		s.pos++
-		return true
-	}
-	for s.scanValue(depth) {
-		if !s.consume(',') {
-			return s.consumeClosing(']')
-		}
-	}
-	return false
-}
-
-func (s *scanner) consumeClosing(c byte) bool {
-	if !s.peekIs(c) {
-		return false
-	}
-	s.pos++
-	return true
-}
-
-func (s *scanner) scanString() bool {
-	for at := s.pos + 1; at < len(s.text); at++ {
-		switch c := s.text[at]; {
-		case c == '"':
-			s.pos = at + 1
-			return true
-		case c < ' ':
-			return false
-		case c == '\\':
-			if at++; at == len(s.text) {
-				return false
-			}
-			switch s.text[at] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			case 'u':
-				for range 4 {
-					if at++; at >= len(s.text) || !strings.ContainsRune("0123456789abcdefABCDEF", rune(s.text[at])) {
-						return false
-					}
-				}
-			default:
-				return false
-			}
-		}
-	}
-	return false
-}
-
-func (s *scanner) scanNumber() bool {
-	if s.peekIs('-') {
-		s.pos++
-	}
-	if s.peekIs('0') {
-		s.pos++
-	} else if !s.scanDigits() {
-		return false
-	}
-	if s.peekIs('.') {
-		s.pos++
-		if !s.scanDigits() {
-			return false
-		}
-	}
-	if s.peekIs('e') || s.peekIs('E') {
-		if s.pos++; s.peekIs('+') || s.peekIs('-') {
-			s.pos++
-		}
-		return s.scanDigits()
-	}
-	return true
-}
-
-func (s *scanner) scanDigits() bool {
-	begin := s.pos
-	for s.pos < len(s.text) && s.text[s.pos] >= '0' && s.text[s.pos] <= '9' {
-		s.pos++
-	}
-	return s.pos > begin
 }
 
 // String returns the value of a JSON string, or "" for anything else.
