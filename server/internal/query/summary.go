@@ -50,81 +50,9 @@ func summarize(e *store.Event) *store.Event {
 		short.Payload, short.PayloadBytes = nil, len(e.Payload)
 	}
 	if len(e.Question) > maxSummary {
-		short.Question, short.QuestionTruncated = shortQuestion(e.Question), true
+		short.Question, short.QuestionTruncated = shortQuestion(e.Question, maxSummary, maxSummaryText), true
 	}
 	return &short
-}
-
-// shortQuestion returns the start of the question's text and of the call's arguments, and the other members
-// within the limit. Omitted members are not marked.
-func shortQuestion(question []byte) []byte {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(question, &members) != nil {
-		return []byte("{}") // not possible for a stored question
-	}
-	short := map[string]json.RawMessage{}
-	room := maxSummary
-	add := func(name string, value json.RawMessage) {
-		if len(value) <= maxSummaryText+maxSummary/2 && len(name)+len(value) < room {
-			short[name], room = value, room-len(name)-len(value)-4
-		}
-	}
-	add("question", textStart(members["question"]))
-	add("type", members["type"])
-	add("toolCall", shortCall(members["toolCall"]))
-	add("appeal", shortAppeal(members["appeal"]))
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if _, ok := short[name]; !ok && len(members[name]) <= maxSummaryText {
-			add(name, members[name])
-		}
-	}
-	return encode(short)
-}
-
-// shortCall keeps the name of a tool call and the start of its texts.
-func shortCall(call json.RawMessage) json.RawMessage {
-	var c struct {
-		Name      json.RawMessage            `json:"name"`
-		Arguments map[string]json.RawMessage `json:"arguments"`
-	}
-	if json.Unmarshal(call, &c) != nil || c.Name == nil {
-		return nil
-	}
-	room := maxSummary / 2
-	arguments := map[string]json.RawMessage{}
-	for _, name := range slices.Sorted(maps.Keys(c.Arguments)) {
-		value := textStart(c.Arguments[name])
-		if len(value) <= 2*maxSummaryText && len(name)+len(value) < room {
-			arguments[name], room = value, room-len(name)-len(value)-4
-		}
-	}
-	return encode(map[string]json.RawMessage{"name": c.Name, "arguments": encode(arguments)})
-}
-
-// shortAppeal keeps the starts of the texts of an appeal.
-func shortAppeal(appeal json.RawMessage) json.RawMessage {
-	var a map[string]json.RawMessage
-	if json.Unmarshal(appeal, &a) != nil || a == nil {
-		return nil
-	}
-	short := map[string]json.RawMessage{"by": textStart(a["by"]), "reason": textStart(a["reason"])}
-	if string(a["later"]) == "true" {
-		short["later"] = a["later"]
-	}
-	return encode(short)
-}
-
-// textStart returns the start of a JSON string; other values are unchanged.
-func textStart(value json.RawMessage) json.RawMessage {
-	var text string
-	if len(value) <= maxSummaryText || value[0] != '"' || json.Unmarshal(value, &text) != nil {
-		return value
-	}
-	b, err := json.Marshal(strings.ToValidUTF8(text[:min(maxSummaryText, len(text))], "") + "…")
-	if err != nil {
-		return nil
-	}
-	return b
 }
 
 func encode(members map[string]json.RawMessage) json.RawMessage {
@@ -161,7 +89,7 @@ func requestSummary(e *store.Event) *store.Event {
 	short.QuestionTruncated = true
 	short.Question = []byte("{}")
 	room := MaxRequestSummary - len(short.AppendJSON(nil, -1)) + max(0, len(e.App)-usualName) + max(0, len(e.Session)-usualName)
-	short.Question = summaryQuestion(e.Question, room)
+	short.Question = shortQuestion(e.Question, room, 0)
 	return &short
 }
 
@@ -213,36 +141,38 @@ func summaryStatus(status []byte) []byte {
 	return encode(short)
 }
 
-// summaryQuestion keeps the start of the question and, within room bytes, the start of the arguments of its call.
-func summaryQuestion(question []byte, room int) []byte {
+// shortQuestion keeps the start of the question and, within room bytes, the starts of the arguments of its call. Texts
+// have at most maxText bytes, or what a row of a list needs of them.
+func shortQuestion(question []byte, room, maxText int) []byte {
 	all := objectOf(question)
 	short := pick(all, "type", "requiresResponse", "risk", "reasonRequired", "requiredApprovals", "alsoAsked")
-	short["question"] = textWithin(all["question"], maxSummaryTitle)
-	if all["appeal"] != nil {
-		short["appeal"] = json.RawMessage(`{"by":""}`)
-		if string(objectOf(all["appeal"])["later"]) == "true" {
-			short["appeal"] = json.RawMessage(`{"by":"","later":true}`)
+	short["question"] = textWithin(all["question"], max(maxText, maxSummaryTitle))
+	if appeal := objectOf(all["appeal"]); appeal != nil {
+		brief := pick(appeal, "later")
+		brief["by"] = json.RawMessage(`""`)
+		if maxText > 0 {
+			brief["by"], brief["reason"] = textWithin(appeal["by"], maxText), textWithin(appeal["reason"], maxText)
 		}
+		short["appeal"] = encode(brief)
 	}
 	call := objectOf(all["toolCall"])
 	if call == nil {
 		return encode(short)
 	}
-	arguments := map[string]json.RawMessage{}
-	shorten := func() json.RawMessage {
-		return encode(map[string]json.RawMessage{"name": textWithin(call["name"], maxSummaryName), "arguments": encode(maps.Clone(arguments))})
-	}
-	short["toolCall"] = shorten()
+	brief, arguments := map[string]json.RawMessage{"name": textWithin(call["name"], maxSummaryName)}, map[string]json.RawMessage{}
+	brief["arguments"] = encode(arguments)
+	short["toolCall"] = encode(brief)
+	room -= len(encode(short))
 	full := objectOf(call["arguments"])
 	for _, name := range slices.Sorted(maps.Keys(full)) {
-		arguments[name] = textWithin(full[name], maxSummaryArgument)
-		short["toolCall"] = shorten()
-		if len(encode(maps.Clone(short))) > room { // each further one would be encoded with all before it
-			delete(arguments, name)
+		value := textWithin(full[name], max(maxText, maxSummaryArgument))
+		if room -= len(encode(map[string]json.RawMessage{name: value})); room < 0 {
 			break
 		}
+		arguments[name] = value
 	}
-	short["toolCall"] = shorten()
+	brief["arguments"] = encode(arguments)
+	short["toolCall"] = encode(brief)
 	return encode(short)
 }
 
