@@ -512,7 +512,7 @@ func (q *HumanInTheLoop) checkEdit(r *Response) error {
 	if r.ModifiedArguments == nil {
 		return nil
 	}
-	name, isDuplicate := object.DuplicateName(r.ModifiedArguments, MaxDepth)
+	name, isDuplicate := object.DuplicateName(r.ModifiedArguments)
 	switch {
 	case q.ToolCall == nil || !q.ToolCall.Editable:
 		return invalidAnswer("modifiedArguments", "is not allowed: this call can't be edited")

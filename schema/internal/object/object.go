@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxDepth is the maximum nesting depth of arrays and objects in a message.
@@ -129,7 +131,7 @@ func decodeMembers(b []byte, into any, snake bool) (v reflect.Value, unknown map
 		return v, nil, invalid("", "is not valid JSON")
 	}
 	if len(raw) > 0 && len(raw) != commas+1 {
-		name, _ := DuplicateName(b, 1)
+		name, _ := DuplicateName(b)
 		return v, nil, invalid(name, "is given twice")
 	}
 	target := reflect.TypeOf(into).Elem()
@@ -381,38 +383,13 @@ func CheckSupported(unknown map[string]json.RawMessage) error {
 	return nil
 }
 
-// DuplicateName returns a member name that occurs twice in an object of the valid JSON text raw, down to
-// the given depth, or "" if every name is unique. Parsers differ in which of the two they take.
-func DuplicateName(raw json.RawMessage, depth int) (name string, found bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()              // a float64 can't hold every valid number
-	var open []map[string]bool // names of the open objects; nil for an array
-	isValue := false           // the next token of the innermost object is a value
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return "", false
-		}
-		var names map[string]bool
-		if len(open) > 0 {
-			names = open[len(open)-1]
-		}
-		key, isString := token.(string)
-		if names != nil && !isValue && isString {
-			if names[key] && len(open) <= depth {
-				return key, true
-			}
-			names[key], isValue = true, true
-			continue
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, map[string]bool{})
-		case json.Delim('['):
-			open = append(open, nil)
-		case json.Delim('}'), json.Delim(']'):
-			open = open[:len(open)-1]
-		}
-		isValue = false
+// DuplicateName returns a member name that occurs twice in an object of the valid JSON text raw, or "" if every name is
+// unique. Parsers differ in which of the two they take.
+func DuplicateName(raw json.RawMessage) (name string, found bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true))
+	_, err := d.ReadValue()
+	if twice := (*jsontext.SyntacticError)(nil); errors.As(err, &twice) && errors.Is(err, jsontext.ErrDuplicateName) {
+		return twice.JSONPointer.LastToken(), true
 	}
+	return "", false
 }
