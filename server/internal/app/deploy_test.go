@@ -28,7 +28,7 @@ type hubContainer struct {
 func (h *hubContainer) parse(t *testing.T) Config {
 	t.Helper()
 	known := map[string]bool{"XDG_DATA_HOME": true}
-	for _, spec := range flagSpecs {
+	for _, spec := range flagsOf(new(Config)) {
 		known[spec.env()] = true
 	}
 	for name := range h.env {

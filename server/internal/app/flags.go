@@ -5,10 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hookback/hookback/schema"
 )
 
 // ErrHelp is returned by ParseFlags after it has printed the help text.
@@ -19,96 +20,69 @@ type flagSpec struct {
 	name, placeholder string // placeholder of the value; empty for a boolean
 	defaultText       string // default, as shown by -help
 	usage             string
-	set               func(cfg *Config, text string) error
+	set               func(text string) error
 }
 
-// flagSpecs lists all flags except -sign-in, -health and -version, in the order of -help.
-var flagSpecs = slices.Concat(hubFlags, oidcFlags, passkeyFlags)
+// flagsOf lists all flags except -sign-in, -health and -version, in the order of -help. They set the members of c.
+func flagsOf(c *Config) []flagSpec {
+	return []flagSpec{
+		{"addr", "HOST:PORT", defaultAddr, "listen address; on loopback the hub listens on IPv4 and IPv6", text(&c.Addr)},
+		{"insecure", "", "false", "allow a public -addr without TLS and without an owner", parsed(&c.Insecure, strconv.ParseBool)},
+		{"tls-cert", "FILE", "none", "certificate in PEM format; enables TLS and is reloaded when it is renewed", text(&c.TLSCert)},
+		{"tls-key", "FILE", "none", "private key of the certificate in PEM format", text(&c.TLSKey)},
+		{"trust-proxy", "CIDR,…", "none", "addresses of an authenticating proxy; every program there can claim to be anyone", list(&c.TrustProxy)},
+		{"proxy-header", "NAME", "none", "header in which that proxy names the person; ignored from other addresses", text(&c.ProxyHeader)},
+		{"socket", "PATH", "follows from account and port", "Unix socket for local programs, in addition to -addr; the word off turns it off", text(&c.Socket)},
+		{"local-users", "NAME,…", "own", "accounts whose local programs need no credentials: own (and root), all, or more names", list(&c.LocalUsers)},
+		{"db", "FILE", "hookback.db in your data directory", "database file, created if it is missing; or postgres://USER@HOST/DATABASE", text(&c.DB)},
+		{"bus", "BUS", "notify with PostgreSQL", "wakes the other hubs of a PostgreSQL database: notify, or none to poll only", text(&c.Bus)},
+		{"allow-origin", "ORIGIN,…", "none", "other web origins that may use the hub, such as http://localhost:5173", list(&c.AllowOrigins)},
+		{"allow-host", "NAME,…", "none", "host names of the hub in addition to localhost", list(&c.AllowHosts)},
+		{"public-url", "URL", "the setting", "URL at which people reach the hub; links in messages start with it, and it overrules the setting of the dashboard", text(&c.PublicURL)},
+		{"callback-allow", "TARGET,…", "none", "allowed callback targets in addition to loopback: CIDRs, host names, host:port", list(&c.CallbackAllow)},
+		{"notify-allow", "TARGET,…", "none", "allowed addresses of notification channels on this machine or in a private network: CIDRs, host names, host:port", list(&c.NotifyAllow)},
+		{"notify-proxy", "URL", "none", "HTTP proxy of notification channels; proxy variables of the environment are ignored", text(&c.NotifyProxy)},
+		{"max-pending", "NUMBER", "10000", "most questions that wait at the same time; one agent may have a tenth of them, one session 256", parsed(&c.MaxPending, parsePositive)},
+		{"retention", "DURATION", "30d", "how long events are kept; 0 keeps them forever", parsed(&c.Retention, orNoLimit(parseDuration))},
+		{"retention-size", "SIZE", "2GiB", "maximum size of the database; the oldest events are removed beyond it; 0 for no limit", parsed(&c.RetentionSize, orNoLimit(parseSize))},
+		{"retention-questions", "DURATION", "365d", "how long settled questions are kept; 0 keeps them forever", parsed(&c.RetentionQuestions, orNoLimit(parseDuration))},
+		{"trust-clock", "", "false", "remove old events at once although the clock is more than a day ahead of the newest event", parsed(&c.TrustClock, strconv.ParseBool)},
+		{"nudge-after", "DURATION", "never", "delay before people are reminded of a question without a deadline, at most three times", parsed(&c.NudgeAfter, parseDuration)},
+		{"freeze-after", "NUMBER", "the setting", "freeze a session after this many equal failures in a row: same tool, arguments and error, such as 5; it acts one call late, and overrules the setting of the dashboard", parsed(&c.FreezeAfter, strconv.Atoi)},
+		{"test-request", "", "false", "send a test request after the start, and print each of its steps as a JSON line; for programs that start the hub", parsed(&c.TestRequest, strconv.ParseBool)},
+		{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false stores them", parsed(&c.KeepSecrets, parseNot)},
+		{"ready-json", "", "false", "when the hub listens, print one JSON line with url, version and signInLink, a file, instead of the greeting; for programs that start it", parsed(&c.ReadyJSON, strconv.ParseBool)},
+		{"drain", "DURATION", "0", "how long /readyz fails after SIGTERM while everything is still served, so that a load balancer sends requests elsewhere", parsed(&c.Drain, parseDuration)},
+		{"log-level", "LEVEL", "info", "lowest level to log: debug, info, warn or error", func(s string) error { return c.LogLevel.UnmarshalText([]byte(s)) }},
+		{"log-format", "FORMAT", "text", "format of the log: text or json", text(&c.LogFormat)},
+		{"oidc-issuer", "URL", "none", "issuer URL of an OpenID provider that people sign in with", text(&c.OIDC.Issuer)},
+		{"oidc-client", "ID", "hookback", "client ID of the hub at the provider; the redirect URI is PUBLIC-URL" + schema.PathOIDCCallback, text(&c.OIDC.Client)},
+		{"oidc-secret-file", "FILE", "none", "file with the client secret; without it the hub is a public client with PKCE", text(&c.OIDC.SecretFile)},
+		{"oidc-groups", "CLAIM", "groups", "claim with a person's groups", text(&c.OIDC.Groups)},
+		{"oidc-roles", "GROUP=ROLE,…", "none: new people are viewers", "role of the members of a group: viewer, operator or admin", list(&c.OIDC.Roles)},
+		{"passkeys", "LEVEL", "none", "approvals that require a passkey: unknown (all but calls that are known to be harmless), high (high and critical risk) or critical", text((*string)(&c.Passkeys))},
+	}
+}
 
-var hubFlags = []flagSpec{
-	{"addr", "HOST:PORT", defaultAddr, "listen address; on loopback the hub listens on IPv4 and IPv6",
-		func(c *Config, s string) error { c.Addr = s; return nil }},
-	{"insecure", "", "false", "allow a public -addr without TLS and without an owner",
-		func(c *Config, s string) (err error) { c.Insecure, err = strconv.ParseBool(s); return err }},
-	{"tls-cert", "FILE", "none", "certificate in PEM format; enables TLS and is reloaded when it is renewed",
-		func(c *Config, s string) error { c.TLSCert = s; return nil }},
-	{"tls-key", "FILE", "none", "private key of the certificate in PEM format",
-		func(c *Config, s string) error { c.TLSKey = s; return nil }},
-	{"trust-proxy", "CIDR,…", "none", "addresses of an authenticating proxy; every program there can claim to be anyone",
-		func(c *Config, s string) error { c.TrustProxy = append(c.TrustProxy, splitList(s)...); return nil }},
-	{"proxy-header", "NAME", "none", "header in which that proxy names the person; ignored from other addresses",
-		func(c *Config, s string) error { c.ProxyHeader = s; return nil }},
-	{"socket", "PATH", "follows from account and port", "Unix socket for local programs, in addition to -addr; the word off turns it off",
-		func(c *Config, s string) error { c.Socket = s; return nil }},
-	{"local-users", "NAME,…", "own", "accounts whose local programs need no credentials: own (and root), all, or more names",
-		func(c *Config, s string) error { c.LocalUsers = append(c.LocalUsers, splitList(s)...); return nil }},
-	{"db", "FILE", "hookback.db in your data directory", "database file, created if it is missing; or postgres://USER@HOST/DATABASE",
-		func(c *Config, s string) error { c.DB = s; return nil }},
-	{"bus", "BUS", "notify with PostgreSQL", "wakes the other hubs of a PostgreSQL database: notify, or none to poll only",
-		func(c *Config, s string) error { c.Bus = s; return nil }},
-	{"allow-origin", "ORIGIN,…", "none", "other web origins that may use the hub, such as http://localhost:5173",
-		func(c *Config, s string) error { c.AllowOrigins = append(c.AllowOrigins, splitList(s)...); return nil }},
-	{"allow-host", "NAME,…", "none", "host names of the hub in addition to localhost",
-		func(c *Config, s string) error { c.AllowHosts = append(c.AllowHosts, splitList(s)...); return nil }},
-	{"public-url", "URL", "the setting", "URL at which people reach the hub; links in messages start with it, and it overrules the setting of the dashboard",
-		func(c *Config, s string) error { c.PublicURL = s; return nil }},
-	{"callback-allow", "TARGET,…", "none", "allowed callback targets in addition to loopback: CIDRs, host names, host:port",
-		func(c *Config, s string) error {
-			c.CallbackAllow = append(c.CallbackAllow, splitList(s)...)
-			return nil
-		}},
-	{"notify-allow", "TARGET,…", "none", "allowed addresses of notification channels on this machine or in a private network: CIDRs, host names, host:port",
-		func(c *Config, s string) error { c.NotifyAllow = append(c.NotifyAllow, splitList(s)...); return nil }},
-	{"notify-proxy", "URL", "none", "HTTP proxy of notification channels; proxy variables of the environment are ignored",
-		func(c *Config, s string) error { c.NotifyProxy = s; return nil }},
-	{"max-pending", "NUMBER", "10000", "most questions that wait at the same time; one agent may have a tenth of them, one session 256",
-		func(c *Config, s string) (err error) { c.MaxPending, err = parsePositive(s); return err }},
-	{"retention", "DURATION", "30d", "how long events are kept; 0 keeps them forever",
-		func(c *Config, s string) (err error) {
-			c.Retention, err = zeroMeansNoLimit(parseDuration(s))
-			return err
-		}},
-	{"retention-size", "SIZE", "2GiB", "maximum size of the database; the oldest events are removed beyond it; 0 for no limit",
-		func(c *Config, s string) (err error) {
-			c.RetentionSize, err = zeroMeansNoLimit(parseSize(s))
-			return err
-		}},
-	{"retention-questions", "DURATION", "365d", "how long settled questions are kept; 0 keeps them forever",
-		func(c *Config, s string) (err error) {
-			c.RetentionQuestions, err = zeroMeansNoLimit(parseDuration(s))
-			return err
-		}},
-	{"trust-clock", "", "false", "remove old events at once although the clock is more than a day ahead of the newest event",
-		func(c *Config, s string) (err error) { c.TrustClock, err = strconv.ParseBool(s); return err }},
-	{"nudge-after", "DURATION", "never", "delay before people are reminded of a question without a deadline, at most three times",
-		func(c *Config, s string) (err error) { c.NudgeAfter, err = parseDuration(s); return err }},
-	{"freeze-after", "NUMBER", "the setting", "freeze a session after this many equal failures in a row: same tool, arguments and error, such as 5; it acts one call late, and overrules the setting of the dashboard",
-		func(c *Config, s string) (err error) { c.FreezeAfter, err = strconv.Atoi(s); return err }},
-	{"test-request", "", "false", "send a test request after the start, and print each of its steps as a JSON line; for programs that start the hub",
-		func(c *Config, s string) (err error) { c.TestRequest, err = strconv.ParseBool(s); return err }},
-	{"redact", "", "true", "replace tokens and passwords in events before they are stored; -redact=false stores them",
-		func(c *Config, s string) error {
-			redact, err := strconv.ParseBool(s)
-			c.KeepSecrets = !redact
-			return err
-		}},
-	{"ready-json", "", "false", "when the hub listens, print one JSON line with url, version and signInLink, a file, instead of the greeting; for programs that start it",
-		func(c *Config, s string) (err error) { c.ReadyJSON, err = strconv.ParseBool(s); return err }},
-	{"drain", "DURATION", "0", "how long /readyz fails after SIGTERM while everything is still served, so that a load balancer sends requests elsewhere",
-		func(c *Config, s string) (err error) { c.Drain, err = parseDuration(s); return err }},
-	{"log-level", "LEVEL", "info", "lowest level to log: debug, info, warn or error",
-		func(c *Config, s string) error { return c.LogLevel.UnmarshalText([]byte(s)) }},
-	{"log-format", "FORMAT", "text", "format of the log: text or json",
-		func(c *Config, s string) error { c.LogFormat = s; return nil }},
+func text(to *string) func(string) error {
+	return func(s string) error { *to = s; return nil }
+}
+
+func list(to *[]string) func(string) error {
+	return func(s string) error { *to = append(*to, splitList(s)...); return nil }
+}
+
+func parsed[T any](to *T, parse func(string) (T, error)) func(string) error {
+	return func(s string) (err error) { *to, err = parse(s); return err }
 }
 
 func (f flagSpec) env() string {
 	return "HOOKBACK_" + strings.ToUpper(strings.ReplaceAll(f.name, "-", "_"))
 }
 
-// apply sets the value in cfg; from is the flag or variable that text came from.
-func (f flagSpec) apply(cfg *Config, from, text string) error {
-	if err := f.set(cfg, text); err != nil {
+// apply sets the value; from is the flag or variable that text came from.
+func (f flagSpec) apply(from, text string) error {
+	if err := f.set(text); err != nil {
 		expected := map[string]string{
 			"DURATION": "a duration, such as 30d or 12h", "SIZE": "a size, such as 2GiB or 500MiB",
 			"LEVEL": "debug, info, warn or error", "NUMBER": "a number above 0", "": "true or false",
@@ -128,10 +102,11 @@ func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg 
 	flags.SetOutput(io.Discard)
 	isSet := map[string]bool{}
 	var firstErr error
-	for _, spec := range flagSpecs {
+	specs := flagsOf(&cfg)
+	for _, spec := range specs {
 		set := func(text string) error {
 			isSet[spec.name] = true
-			if err := spec.apply(&cfg, "-"+spec.name, text); err != nil && firstErr == nil {
+			if err := spec.apply("-"+spec.name, text); err != nil && firstErr == nil {
 				firstErr = err
 			}
 			return nil
@@ -149,9 +124,9 @@ func ParseFlags(args []string, getenv func(string) string, help io.Writer) (cfg 
 		}
 		return cfg, nil, fmt.Errorf("%w; -help lists all flags", err)
 	}
-	for _, spec := range flagSpecs {
+	for _, spec := range specs {
 		if text := getenv(spec.env()); text != "" && !isSet[spec.name] && firstErr == nil {
-			firstErr = spec.apply(&cfg, spec.env(), text)
+			firstErr = spec.apply(spec.env(), text)
 		}
 	}
 	if firstErr != nil {
@@ -180,7 +155,7 @@ Usage:
 Flags, their environment variables and defaults (a flag overrides its variable):
 
 `)
-	for _, spec := range flagSpecs {
+	for _, spec := range flagsOf(new(Config)) {
 		_, _ = fmt.Fprintf(w, "  -%s\n        %s\n        %s   default: %s\n", strings.TrimSpace(spec.name+" "+spec.placeholder), spec.usage, spec.env(), spec.defaultText)
 	}
 }
@@ -195,12 +170,20 @@ func splitList(s string) []string {
 	return out
 }
 
-// zeroMeansNoLimit converts the user's 0 to the Config value for no limit.
-func zeroMeansNoLimit[T time.Duration | int64](n T, err error) (T, error) {
-	if n == 0 {
-		n = -1
+// orNoLimit converts the user's 0 to the Config value for no limit.
+func orNoLimit[T time.Duration | int64](parse func(string) (T, error)) func(string) (T, error) {
+	return func(s string) (T, error) {
+		n, err := parse(s)
+		if n == 0 {
+			n = -1
+		}
+		return n, err
 	}
-	return n, err
+}
+
+func parseNot(s string) (bool, error) {
+	is, err := strconv.ParseBool(s)
+	return !is, err
 }
 
 var errNegative = errors.New("must not be negative")

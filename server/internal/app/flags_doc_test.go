@@ -15,7 +15,7 @@ func TestFlags_AreDocumented(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
 	table.WriteString("| Flag | Default | What it does |\n|---|---|---|\n")
-	for _, spec := range flagSpecs {
+	for _, spec := range flagsOf(new(Config)) {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", strings.TrimSpace("-"+spec.name+" "+spec.placeholder), spec.defaultText, spec.usage)
 	}
 	doc, err := os.ReadFile("../../docs/guide/configuration.md")

@@ -22,19 +22,6 @@ type OIDC struct {
 	Roles []string
 }
 
-var oidcFlags = []flagSpec{
-	{"oidc-issuer", "URL", "none", "issuer URL of an OpenID provider that people sign in with",
-		func(c *Config, s string) error { c.OIDC.Issuer = s; return nil }},
-	{"oidc-client", "ID", "hookback", "client ID of the hub at the provider; the redirect URI is PUBLIC-URL" + schema.PathOIDCCallback,
-		func(c *Config, s string) error { c.OIDC.Client = s; return nil }},
-	{"oidc-secret-file", "FILE", "none", "file with the client secret; without it the hub is a public client with PKCE",
-		func(c *Config, s string) error { c.OIDC.SecretFile = s; return nil }},
-	{"oidc-groups", "CLAIM", "groups", "claim with a person's groups",
-		func(c *Config, s string) error { c.OIDC.Groups = s; return nil }},
-	{"oidc-roles", "GROUP=ROLE,…", "none: new people are viewers", "role of the members of a group: viewer, operator or admin",
-		func(c *Config, s string) error { c.OIDC.Roles = append(c.OIDC.Roles, splitList(s)...); return nil }},
-}
-
 // check validates the settings before anything is opened.
 func (o *OIDC) check() error {
 	if o.Issuer == "" {

@@ -7,11 +7,6 @@ import (
 	"github.com/hookback/hookback/server/internal/auth"
 )
 
-var passkeyFlags = []flagSpec{
-	{"passkeys", "LEVEL", "none", "approvals that require a passkey: unknown (all but calls that are known to be harmless), high (high and critical risk) or critical",
-		func(c *Config, s string) error { c.Passkeys = schema.PasskeyThreshold(s); return nil }},
-}
-
 func checkPasskeys(from schema.PasskeyThreshold) error {
 	switch from {
 	case "", schema.PasskeyForUnknown, schema.PasskeyForHigh, schema.PasskeyForCritical:
