@@ -46,9 +46,7 @@ func (s *session) apply(row *store.LogRow) {
 		s.repeats.Step()
 	case kind == digest.ToolEnd:
 		s.inTurn = true
-		s.end(digest.Parse(&digest.Event{
-			ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload,
-		}))
+		s.end(e.Facts(nil))
 	}
 }
 

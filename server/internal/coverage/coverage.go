@@ -86,7 +86,7 @@ func (s *Service) Observe(requester string, e *store.Event) {
 		Account string             `json:"os_user"`
 		Gate    *control.GateFacts `json:"gate"`
 	}
-	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) != nil || envelope.Gate == nil {
+	if json.Unmarshal(e.EnvelopeObject(), &envelope) != nil || envelope.Gate == nil {
 		return
 	}
 	f := fact{*envelope.Gate, e.ReceivedAt, requester}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -264,7 +263,7 @@ func hookVerdictOf(e *store.Event) (v control.HookVerdict) {
 		return v
 	}
 	var envelope map[string]json.RawMessage
-	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) != nil {
+	if json.Unmarshal(e.EnvelopeObject(), &envelope) != nil {
 		return control.HookVerdict{Verdict: control.VerdictAsk}
 	}
 	if raw := envelope[control.HookMember]; raw != nil && json.Unmarshal(raw, &v) != nil {

@@ -53,7 +53,7 @@ func isChosen(agent string, e *store.Event) bool {
 	var envelope struct {
 		Gate *control.GateFacts `json:"gate"`
 	}
-	if json.Unmarshal(slices.Concat([]byte("{"), e.Envelope, []byte("}")), &envelope) == nil && envelope.Gate != nil {
+	if json.Unmarshal(e.EnvelopeObject(), &envelope) == nil && envelope.Gate != nil {
 		return envelope.Gate.AppChosen
 	}
 	return e.App != agent && !slices.Contains(question.DirectoryNames(e.Payload), e.App)

@@ -2,7 +2,6 @@ package now
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -49,10 +48,7 @@ type openCall struct {
 
 // add adds a new event of the session.
 func (a *activity) add(e *store.Event) {
-	f := digest.Parse(&digest.Event{
-		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
-		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
-	})
+	f := e.Facts(nil)
 	if a.last.ID == 0 && e.Type == "DecisionPoint" {
 		a.phase = history.PhaseNoTurn // a program that only asks, such as hookback ask, reports no work
 	}
@@ -101,13 +97,7 @@ func (a *activity) start(e *store.Event, f *digest.EventFacts) {
 		}
 		a.calls = slices.DeleteFunc(a.calls, sameID) // some models use the same ids in each turn
 	}
-	var arguments json.RawMessage
-	digest.EachMember(e.Payload, func(name string, value []byte) {
-		if name == "tool_input" {
-			arguments = value
-		}
-	})
-	in := intent.Of(f.Tool, arguments, f.Cwd)
+	in := intent.Of(f.Tool, digest.FindMember(e.Payload, "tool_input"), f.Cwd)
 	a.calls = append(a.calls[max(0, len(a.calls)-maxCalls+1):], openCall{
 		agent: f.Agent, tool: f.Tool, useID: f.UseID, input: f.InputHash,
 		step: history.NowStep{Text: schema.Shorten(intent.String(&in), maxText), Since: schema.Millis(f.At), ToolUseID: f.UseID},
@@ -196,27 +186,12 @@ func (a *activity) follow(e *store.Event, f *digest.EventFacts) {
 }
 
 // eventText returns a text member of the event or its payload, or "".
-func eventText(e *store.Event, member string) (text string) {
-	read := func(name string, value []byte) {
-		if name == member {
-			text = cmp.Or(text, digest.StringValue(value))
-		}
-	}
-	digest.EachMember(e.Payload, read)
-	digest.EachMember(append(append([]byte{'{'}, e.Envelope...), '}'), read)
-	return text
+func eventText(e *store.Event, member string) string {
+	inPayload := digest.StringValue(digest.FindMember(e.Payload, member))
+	return cmp.Or(inPayload, digest.StringValue(digest.FindMember(e.EnvelopeObject(), member)))
 }
 
 // verdict returns the verdict of the hook without a person, or "".
-func verdict(e *store.Event) (v string) {
-	digest.EachMember(append(append([]byte{'{'}, e.Envelope...), '}'), func(name string, value []byte) {
-		if name == control.HookMember {
-			digest.EachMember(value, func(name string, value []byte) {
-				if name == "verdict" {
-					v = digest.StringValue(value)
-				}
-			})
-		}
-	})
-	return v
+func verdict(e *store.Event) string {
+	return digest.StringValue(digest.FindMember(digest.FindMember(e.EnvelopeObject(), control.HookMember), "verdict"))
 }

@@ -182,9 +182,7 @@ func (t *tracker) resolve(a *activity, e *store.Event) error {
 		a.addWait(e.ReceivedAt.UnixMilli(), int64(st.RespondedAt))
 	}
 	if st.Response == nil || st.Response.Permission == nil || !*st.Response.Permission {
-		a.end(digest.Parse(&digest.Event{
-			ID: e.ID, App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
-		}))
+		a.end(e.Facts(nil))
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (s *Service) hitlRequest(e *store.Event, me auth.Identity) (r inbox.HitlReq
 		Awaiting: nonNil(st.Awaiting), Votes: nonNil(st.Votes), Reminders: st.Reminders, EscalatedAt: st.EscalatedAt,
 		Outcome: st.Outcome, Source: st.Source, Reason: st.Reason,
 	}
-	digest.EachMember(slices.Concat([]byte("{"), e.Envelope, []byte("}")), func(name string, value []byte) {
+	digest.EachMember(e.EnvelopeObject(), func(name string, value []byte) {
 		switch name {
 		case "agent_id":
 			r.AgentID = digest.StringValue(value)

@@ -95,7 +95,7 @@ func requestSummary(e *store.Event) *store.Event {
 
 // summaryEnvelope keeps the members that name the requester.
 func summaryEnvelope(e *store.Event) []byte {
-	all := objectOf(slices.Concat([]byte("{"), e.Envelope, []byte("}")))
+	all := objectOf(e.EnvelopeObject())
 	short := pick(all, "source_app", "session_id")
 	for _, name := range []string{"hook_event_type", "agent", "agent_id", "agent_type", "tool_name", "tool_use_id"} {
 		if value := all[name]; len(value) <= maxSummaryName {

@@ -53,7 +53,7 @@ func HookFactsOf(e *store.Event) HookFacts {
 // CallOf returns the call that the question q of an event is about, from the question itself or the hook's
 // payload; q is nil for an event without one.
 func CallOf(e *store.Event, q *schema.HumanInTheLoop) *Call {
-	envelope, _ := membersOf(slices.Concat([]byte("{"), e.Envelope, []byte("}")), "agent", "agent_id", "tool_use_id", "tokenOwner")
+	envelope, _ := membersOf(e.EnvelopeObject(), "agent", "agent_id", "tool_use_id", "tokenOwner")
 	hook, repeated := membersOf(e.Payload, "tool_name", "toolName", "tool_input", "toolArgs", "cwd", "agent_id", "tool_use_id", "prompt_id")
 	c := &Call{
 		Facts: HookFacts{

@@ -61,9 +61,7 @@ func parseCall(e *store.Event) (f callFacts) {
 	}
 	f.tool = e.Tool
 	digest.EachMember(e.Payload, f.fromPayload)
-	envelope := make([]byte, 0, len(e.Envelope)+2)
-	envelope = append(append(append(envelope, '{'), e.Envelope...), '}')
-	digest.EachMember(envelope, f.fromEnvelope)
+	digest.EachMember(e.EnvelopeObject(), f.fromEnvelope)
 	f.failed = f.failed || digest.IsFailure(e.Type)
 	if e.Question != nil {
 		digest.EachMember(e.Question, f.fromQuestion)
@@ -121,14 +119,8 @@ func (f *callFacts) fromEnvelope(name string, value []byte) {
 		text := string(value)
 		f.failed = f.failed || text != `""` && text != "null" && text != "false"
 	case control.HookMember:
-		digest.EachMember(value, func(name string, value []byte) {
-			switch name {
-			case "verdict":
-				f.verdict.Verdict = digest.StringValue(value)
-			case "by":
-				f.verdict.By = digest.StringValue(value)
-			}
-		})
+		f.verdict.Verdict = digest.StringValue(digest.FindMember(value, "verdict"))
+		f.verdict.By = digest.StringValue(digest.FindMember(value, "by"))
 	}
 }
 
@@ -149,11 +141,7 @@ func (f *callFacts) fromQuestion(name string, value []byte) {
 	case "appeal":
 		f.isAppeal = string(value) != "null"
 	case "context":
-		digest.EachMember(value, func(name string, value []byte) {
-			if name == "cwd" {
-				f.cwd = cmp.Or(f.cwd, digest.StringValue(value))
-			}
-		})
+		f.cwd = cmp.Or(f.cwd, digest.StringValue(digest.FindMember(value, "cwd")))
 	}
 }
 

@@ -133,25 +133,19 @@ func (f *Follower) apply(ctx context.Context, e *store.Event) error {
 		if len(f.streaks) == 0 {
 			return nil
 		}
-		facts := factsOf(e)
+		facts := e.Facts(nil)
 		key := streakKey{facts.App, facts.Session, facts.Agent}
 		if s, ok := f.streaks[key]; ok { // the next end is another one, also if the model uses its ids again
 			s.useID = ""
 			f.streaks[key] = s
 		}
 	case digest.ToolEnd:
-		facts := factsOf(e)
+		facts := e.Facts(nil)
 		if n := f.count(facts); n >= f.limits.EqualFailures {
 			return f.freeze(ctx, facts)
 		}
 	}
 	return nil
-}
-
-func factsOf(e *store.Event) *digest.EventFacts {
-	return digest.Parse(&digest.Event{
-		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool, Envelope: e.Envelope, Payload: e.Payload,
-	})
 }
 
 // count adds the end of a tool call, and returns the number of equal failures in a row.

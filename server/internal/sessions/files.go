@@ -72,13 +72,8 @@ func (c *changedFiles) add(e *store.Event) {
 		c.replace(digest.ReadImport(e.Payload, e.ReceivedAt.UnixMilli()))
 		return
 	}
-	f := eventFacts(e)
-	call := startedCall{id: e.ID}
-	digest.EachMember(e.Payload, func(name string, value []byte) {
-		if name == "tool_input" {
-			call.input = value
-		}
-	})
+	f := e.Facts(nil)
+	call := startedCall{id: e.ID, input: digest.FindMember(e.Payload, "tool_input")}
 	key := f.Agent + "/" + f.UseID
 	if f.Kind == digest.ToolStart {
 		c.ended = slices.DeleteFunc(c.ended, func(k string) bool { return k == key }) // some models use the same ids in each turn

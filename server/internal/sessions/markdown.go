@@ -119,17 +119,9 @@ func appendReportHeader(dst []byte, d *history.SessionDetail, now time.Time) []b
 	return append(dst, "\n## What happened\n\n"...)
 }
 
-// eventFacts returns the facts of an event without its transcript.
-func eventFacts(e *store.Event) *digest.EventFacts {
-	return digest.Parse(&digest.Event{
-		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
-		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question,
-	})
-}
-
 // appendReportEvent appends one event of a session.
 func appendReportEvent(dst []byte, e *store.Event) []byte {
-	f := eventFacts(e)
+	f := e.Facts(nil)
 	dst = fmt.Appendf(dst, "**%s** · %s", formatTime(schema.Millis(f.At)), escapeInline(e.Type))
 	for _, part := range []string{f.Tool, f.Agent} {
 		if part != "" {

@@ -139,11 +139,7 @@ func (p *projection) apply(ctx context.Context, e *store.LogEntry) error {
 	if err != nil {
 		return err
 	}
-	facts := digest.Parse(&digest.Event{
-		ID: e.Event.ID, At: e.Event.ReceivedAt.UnixMilli(), App: e.Event.App, Session: e.Event.Session,
-		Type: e.Event.Type, Tool: e.Event.Tool,
-		Envelope: e.Event.Envelope, Payload: e.Event.Payload, Question: e.Event.Question, Transcript: e.Transcript,
-	})
+	facts := e.Event.Facts(e.Transcript)
 	if e.Ends {
 		p.addResolution(session, facts, e.Event.Status)
 	} else {

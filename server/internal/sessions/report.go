@@ -229,7 +229,7 @@ func (c *eventCounts) add(e *store.Event) bool {
 		run.Step()
 		return true
 	}
-	f := eventFacts(e)
+	f := e.Facts(nil)
 	if !run.Add(f) {
 		return true
 	}
@@ -345,11 +345,9 @@ func (c *eventCounts) recount(e *store.Event) {
 	if strings.EqualFold(e.Type, "stop") {
 		c.again[history.ReportFinished]++
 	}
-	digest.EachMember(slices.Concat([]byte("{"), e.Envelope, []byte("}")), func(name string, value []byte) {
-		if name == "error" && digest.StringValue(value) != "" {
-			c.again[history.ReportFailed]++
-		}
-	})
+	if digest.StringValue(digest.FindMember(e.EnvelopeObject(), "error")) != "" {
+		c.again[history.ReportFailed]++
+	}
 }
 
 // countLoops returns the number of runs of at least 8 equal calls, or with 5 equal failures in a row.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/filter"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 )
 
 // Log is the numbered sequence of committed changes.
@@ -225,6 +227,17 @@ func (e *Event) FilterEvent() *filter.Event {
 		ID: int64(e.ID), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
 		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question, Status: e.Status,
 	}
+}
+
+// EnvelopeObject returns Envelope as a JSON object.
+func (e *Event) EnvelopeObject() []byte { return slices.Concat([]byte("{"), e.Envelope, []byte("}")) }
+
+// Facts returns the facts of the event, with those of its transcript, which is nil for those without it.
+func (e *Event) Facts(transcript []byte) *digest.EventFacts {
+	return digest.Parse(&digest.Event{
+		ID: e.ID, At: e.ReceivedAt.UnixMilli(), App: e.App, Session: e.Session, Type: e.Type, Tool: e.Tool,
+		Envelope: e.Envelope, Payload: e.Payload, Question: e.Question, Transcript: transcript,
+	})
 }
 
 // SessionKey identifies a session.

@@ -55,8 +55,8 @@ func each(raw []byte, opening jsontext.Kind, fn func(name string, value []byte))
 	}
 }
 
-// findMember returns a copy of the named member of the object raw, or nil.
-func findMember(raw []byte, name string) (found []byte) {
+// FindMember returns a copy of the named member of the object raw, or nil.
+func FindMember(raw []byte, name string) (found []byte) {
 	EachMember(raw, func(n string, value []byte) {
 		if n == name {
 			found = bytes.Clone(value)

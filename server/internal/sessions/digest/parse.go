@@ -81,7 +81,7 @@ func (f *EventFacts) fromEnvelope(name string, value []byte) {
 		setIfString(&f.Model, value)
 	case "error":
 		setIfString(&f.Error, value)
-		setIfString(&f.Error, findMember(value, "message"))
+		setIfString(&f.Error, FindMember(value, "message"))
 	case "is_interrupt":
 		f.Interrupted = f.Interrupted || string(value) == "true"
 	}
@@ -111,7 +111,7 @@ func (f *EventFacts) fromPayload(name string, value []byte) {
 		setIfString(&f.Branch, value)
 	case "model":
 		setIfString(&f.Model, value)
-		setIfString(&f.Model, findMember(value, "id"))
+		setIfString(&f.Model, FindMember(value, "id"))
 	case "tool_name", "toolName":
 		if f.Tool == "" {
 			setIfString(&f.Tool, value)
@@ -178,7 +178,7 @@ func (f *EventFacts) fromUsage(name string, value []byte) {
 	case "total_cost_usd":
 		f.CostUSD = boundedNumber(value, maxCost)
 	case "cost":
-		if cost := boundedNumber(findMember(value, "total_cost_usd"), maxCost); cost > 0 {
+		if cost := boundedNumber(FindMember(value, "total_cost_usd"), maxCost); cost > 0 {
 			f.CostUSD = cost
 		}
 	case "cost_usd":
@@ -203,7 +203,7 @@ func (f *EventFacts) fromModelUsage(raw []byte) {
 			for member, count := range map[string]*int64{
 				"input": &usage.Tokens.Input, "output": &usage.Tokens.Output, "cacheRead": &usage.Tokens.CacheRead, "cacheWrite": &usage.Tokens.CacheWrite,
 			} {
-				*count = int64(boundedNumber(findMember(value, member), maxTokens))
+				*count = int64(boundedNumber(FindMember(value, member), maxTokens))
 			}
 		}
 	})
@@ -286,7 +286,7 @@ func (f *EventFacts) fromQuestion(raw []byte) {
 		case "type":
 			f.AsksPermission = StringValue(value) == string(schema.Permission)
 		case "appeal":
-			f.AsksLater = string(findMember(value, "later")) == "true"
+			f.AsksLater = string(FindMember(value, "later")) == "true"
 		case "toolCall":
 			EachMember(value, func(name string, value []byte) {
 				switch {

@@ -30,7 +30,7 @@ func ResultOf(payload []byte) (r CallResult) {
 			r.read(value, maxResultDepth, &output)
 		case "error":
 			setIfString(&failure, value)
-			setIfString(&failure, findMember(value, "message"))
+			setIfString(&failure, FindMember(value, "message"))
 		}
 	})
 	if len(output) == 0 && failure != "" {
@@ -77,7 +77,7 @@ func (r *CallResult) read(value []byte, depth int, output *[]string) {
 		case "stdout", "stderr", "output", "aggregated_output", "text", "content", "llmContent", "textResultForLlm", "result", "error":
 			r.read(value, depth-1, output)
 		case "metadata":
-			r.setExit(findMember(value, "exit_code"))
+			r.setExit(FindMember(value, "exit_code"))
 		case "exit_code", "exitCode", "exit_status", "returnCode":
 			r.setExit(value)
 		case "filePath", "file_path":
