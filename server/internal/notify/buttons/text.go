@@ -5,12 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
@@ -126,42 +127,18 @@ func wholeCall(name string, arguments json.RawMessage) (text, problem string) {
 	if len(arguments) == 0 {
 		return name, ""
 	}
-	var shown bytes.Buffer
+	shown := jsontext.Value(bytes.Clone(arguments))
 	err := checkStrings(arguments)
 	if err == nil {
-		err = json.Indent(&shown, arguments, "", " ")
+		err = shown.Format(jsontext.AllowDuplicateNames(true), jsontext.WithIndent(" "))
 	}
 	switch {
 	case errors.Is(err, errHidden):
-		problem = "it contains characters that can't be seen"
+		return name + "\n" + string(arguments), "it contains characters that can't be seen"
 	case err != nil:
-		problem = "its call can't be shown as text"
+		return name + "\n" + string(arguments), "its call can't be shown as text"
 	}
-	if shown.Len() == 0 {
-		return fmt.Sprintf("%s\n%s", name, arguments), problem
-	}
-	return name + "\n" + unescaped(shown.String()), problem
-}
-
-// unescaped returns a JSON text with <, > and & for their escape sequences, as a person reads them.
-func unescaped(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			b.WriteByte(text[i])
-			continue
-		}
-		if i+6 <= len(text) {
-			if plain, ok := map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}[strings.ToLower(text[i:i+6])]; ok {
-				b.WriteByte(plain)
-				i += 5
-				continue
-			}
-		}
-		b.WriteString(text[i : i+2]) // another escape sequence, such as \\
-		i++
-	}
-	return b.String()
+	return name + "\n" + string(shown), ""
 }
 
 var errHidden = errors.New("a string contains characters that can't be seen")
