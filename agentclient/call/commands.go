@@ -3,12 +3,14 @@ package call
 import (
 	"cmp"
 	"strings"
+
+	"github.com/hookback/hookback/agentclient/call/paths"
 )
 
 // systemShell returns the shell of tools that use the one of the system, which the working directory
 // shows.
 func systemShell(dir string) Shell {
-	if len(dir) > 1 && dir[1] == ':' || strings.HasPrefix(dir, "//") {
+	if paths.IsWindows(dir) {
 		return PowerShell
 	}
 	return POSIX

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/hookback/hookback/agentclient/call/paths"
 )
 
 // addPath adds a path of an argument, or the host if the argument has an address instead.
@@ -131,7 +133,7 @@ func volumeOf(name string) string {
 			return home
 		}
 		return ""
-	case len(name) >= 2 && name[1] == ':' && (name[0]|0x20) >= 'a' && (name[0]|0x20) <= 'z':
+	case paths.HasDrive(name):
 		return name[:2]
 	default:
 		return ""

@@ -7,12 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
 	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
@@ -66,7 +65,7 @@ func (c *Call) setRoots(folders []json.RawMessage, calls ...object) (project str
 	for _, call := range calls {
 		for _, name := range callPaths {
 			for _, root := range c.Roots { // of nested ones, the innermost
-				if len(root) > len(project) && isWithin(root, call.text(name)) {
+				if len(root) > len(project) && paths.IsWithin(paths.Join("", call.text(name)), paths.Join("", root)) {
 					project = root
 				}
 			}
@@ -79,15 +78,6 @@ func (c *Call) setRoots(folders []json.RawMessage, calls ...object) (project str
 		return c.Roots[0]
 	}
 	return ""
-}
-
-// isWithin reports whether an absolute path is the directory or in it.
-func isWithin(dir, file string) bool {
-	if file == "" {
-		return false
-	}
-	dir, file = path.Clean(strings.ReplaceAll(dir, `\`, "/")), path.Clean(strings.ReplaceAll(file, `\`, "/"))
-	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // setDetails sets the fields that o has under Claude Code's names, the summary, and

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/matcher"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/schema"
 )
@@ -125,24 +126,6 @@ func (c *callArguments) files() (values []*value) {
 	return values
 }
 
-// homeDir returns the home directory at the start of a path, with a final slash, or "".
-func homeDir(p string) string {
-	if strings.HasPrefix(p, "/root/") {
-		return "/root/"
-	}
-	at := 0
-	if len(p) > 2 && p[1] == ':' && p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z' {
-		at = 2 // after the drive of Windows
-	}
-	for _, folder := range []string{"/home/", "/Users/"} {
-		name, ok := strings.CutPrefix(p[at:], folder)
-		if end := strings.IndexByte(name, '/'); ok && end > 0 && (at == 0 || folder == "/Users/") {
-			return p[:at+len(folder)+end+1]
-		}
-	}
-	return ""
-}
-
 // processDir matches the names of the root and the working directory that /proc has.
 var processDir = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/proc/[^/]*/(root|cwd)\b`) })
 
@@ -160,10 +143,12 @@ func spellings(p, dir string) []string {
 	}
 	name, _, _ := strings.Cut(plain, "::$")
 	all := slices.Compact([]string{strings.ReplaceAll(p, call.Expansion, "x"), plain, strings.TrimRight(name, ". "), plain + "/"})
-	if home := homeDir(plain); home != "" {
-		return append(all, "~/"+plain[len(home):])
-	} else if home := homeDir(dir + "/"); home != "" && strings.HasPrefix(plain, "~/") {
-		return append(all, home+plain[2:])
+	home := paths.NewWorkingDir(plain).Home
+	if rest, ok := strings.CutPrefix(plain, home+"/"); ok && home != "" {
+		return append(all, "~/"+rest)
+	}
+	if home = paths.NewWorkingDir(dir).Home; home != "" && strings.HasPrefix(plain, "~/") {
+		return append(all, home+plain[1:])
 	}
 	return all
 }

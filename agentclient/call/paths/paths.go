@@ -21,8 +21,8 @@ type WorkingDir struct {
 // A relative path is unknown.
 func NewWorkingDir(cwd string) WorkingDir {
 	p := WorkingDir{}
-	if cwd = ToSlashes(cwd); IsAbsolute(cwd) {
-		p.CWD = path.Clean(cwd)
+	if cwd = Join("", cwd); IsAbsolute(cwd) {
+		p.CWD = cwd
 	}
 	parts := strings.SplitN(p.CWD, "/", 4)
 	if len(parts) >= 3 && (parts[1] == "home" || strings.EqualFold(parts[1], "Users")) {
@@ -33,17 +33,40 @@ func NewWorkingDir(cwd string) WorkingDir {
 	return p
 }
 
+// HasDrive reports whether a path begins with a drive of Windows.
+func HasDrive(p string) bool {
+	return len(p) >= 2 && p[1] == ':' && p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z'
+}
+
+// IsWindows reports whether an absolute path with slashes is one of Windows.
+func IsWindows(p string) bool { return HasDrive(p) || strings.HasPrefix(p, "//") }
+
 // ToSlashes replaces the backslashes of a Windows path. It returns other paths unchanged.
 func ToSlashes(p string) string {
-	if drive := len(p) >= 2 && p[1] == ':' && isLetter(p[0]); drive || strings.HasPrefix(p, `..\`) || strings.HasPrefix(p, `\\`) {
+	if HasDrive(p) || strings.HasPrefix(p, `..\`) || strings.HasPrefix(p, `\\`) {
 		return strings.ReplaceAll(p, `\`, "/")
 	}
 	return p
 }
 
-// IsAbsolute reports whether a path with slashes is absolute on Unix or Windows.
-func IsAbsolute(p string) bool {
-	return strings.HasPrefix(p, "/") || len(p) >= 3 && p[1] == ':' && p[2] == '/' && isLetter(p[0])
+// IsAbsolute reports whether a path with slashes is absolute on Unix or Windows. C:x is: its directory is not
+// the one of the call.
+func IsAbsolute(p string) bool { return strings.HasPrefix(p, "/") || HasDrive(p) }
+
+// Join returns a clean path with slashes, relative to a directory, which is empty if it is unknown.
+func Join(dir, p string) string {
+	if dir = ToSlashes(dir); IsWindows(dir) {
+		p = strings.ReplaceAll(p, `\`, "/")
+	}
+	if p = ToSlashes(p); dir == "" || IsAbsolute(p) {
+		return path.Clean(p)
+	}
+	return path.Join(dir, p)
+}
+
+// IsWithin reports whether a clean path is the folder or inside of it.
+func IsWithin(p, folder string) bool {
+	return p == folder || folder != "" && strings.HasPrefix(p, strings.TrimSuffix(folder, "/")+"/")
 }
 
 // Class classifies the target of a path. A higher class is worse.
@@ -95,13 +118,10 @@ func (d WorkingDir) Classify(dir, p string) Class {
 	if glob && p == "." && dir == "" && d.CWD == "" {
 		return CWD
 	}
-	if !IsAbsolute(p) {
-		if dir == "" {
-			return classifyRelative(p)
-		}
-		p = path.Join(dir, p)
+	if dir == "" && !IsAbsolute(p) {
+		return classifyRelative(p)
 	}
-	return d.classifyAbsolute(path.Clean(p))
+	return d.classifyAbsolute(Join(dir, p))
 }
 
 // classifyRelative classifies a relative path whose base is unknown.
@@ -120,13 +140,13 @@ func classifyRelative(p string) Class {
 
 func (d WorkingDir) classifyAbsolute(p string) Class {
 	switch {
-	case p == "/" || len(p) <= 3 && strings.HasSuffix(p, ":/") || p == d.Home:
+	case p == "/" || len(p) == 2 && HasDrive(p) || p == d.Home:
 		return Protected
 	case p == d.CWD:
 		return CWD
-	case d.CWD != "" && isUnder(p, d.CWD):
+	case d.CWD != "" && IsWithin(p, d.CWD):
 		return Inside
-	case d.CWD != "" && isUnder(d.CWD, p):
+	case d.CWD != "" && IsWithin(d.CWD, p):
 		return Protected
 	case isAutorun(p):
 		return Autorun
@@ -146,13 +166,9 @@ func (d WorkingDir) classifyAbsolute(p string) Class {
 	}
 }
 
-func isUnder(p, folder string) bool {
-	return len(p) > len(folder) && strings.HasPrefix(p, folder) && (p[len(folder)] == '/' || folder[len(folder)-1] == '/')
-}
-
 func isTemporary(p string) bool {
 	for _, t := range []string{"/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/dev/shm", "/dev/fd"} {
-		if p == t || isUnder(p, t) {
+		if IsWithin(p, t) {
 			return true
 		}
 	}
@@ -164,8 +180,8 @@ func isSystem(p string) bool {
 		"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/var", "/opt", "/sys", "/proc", "/dev", "/System", "/Library", "/Applications",
 		"C:/Windows", "C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData",
 	} {
-		if p == t || isUnder(p, t) {
-			return t != "/usr" || !isUnder(p, "/usr/local/src")
+		if IsWithin(p, t) {
+			return t != "/usr" || !strings.HasPrefix(p, "/usr/local/src/")
 		}
 	}
 	return false
@@ -200,14 +216,10 @@ func IsDevice(p string) bool {
 	return false
 }
 
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
 // RunsLaterFile reports whether tools run commands that a file with this path holds.
 func RunsLaterFile(dir, p string) bool {
-	if p = ToSlashes(strings.TrimPrefix(p, "file://")); !IsAbsolute(p) {
-		p = path.Join(dir, p)
-	}
-	p = strings.ToLower("/" + strings.TrimPrefix(path.Clean(p), "/")) // disks of Windows and macOS ignore case
+	p = Join(dir, strings.TrimPrefix(p, "file://"))
+	p = strings.ToLower("/" + strings.TrimPrefix(p, "/")) // disks of Windows and macOS ignore case
 	if at := strings.LastIndex(p, "/.git/"); at >= 0 {
 		return slices.ContainsFunc(gitFiles, func(name string) bool { return strings.Contains(p[at+len("/.git"):]+"/", name) })
 	}
@@ -225,10 +237,7 @@ func IsRepositoryFile(p string) bool {
 // RepositoryFolder returns the directory that gets a folder objects or refs if p is created, and the name
 // of the folder. Both are empty if there is none, or if the directory is a .git.
 func RepositoryFolder(dir, p string) (parent, name string) {
-	if p = ToSlashes(p); !IsAbsolute(p) {
-		p = path.Join(dir, p)
-	}
-	parts := strings.Split(path.Clean(p), "/")
+	parts := strings.Split(Join(dir, p), "/")
 	for i, part := range parts {
 		if (part == "objects" || part == "refs") && (i == 0 || parts[i-1] != ".git") {
 			return strings.Join(parts[:i], "/"), part

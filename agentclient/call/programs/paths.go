@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hookback/hookback/agentclient/call/paths"
 )
 
 // WorkingDir is where a call runs.
@@ -18,41 +20,35 @@ type WorkingDir struct {
 
 // isOther reports whether the call runs in another directory than that of the project.
 func (d WorkingDir) isOther() bool {
-	return d.Dir != "" && path.Clean(slashes(d.Dir)) != path.Clean(slashes(d.Project))
+	return d.Dir != "" && paths.Join("", d.Dir) != paths.Join("", d.Project)
 }
 
 // Contains reports whether p names something inside the project that is not a secret, by its path from
 // the root. p may be a pattern; it must then not match a file with a secret's name. Contains reads no
 // disk, so it does not know where a symbolic link leads.
 func (d WorkingDir) Contains(p string) bool {
-	project, dir := slashes(d.Project), slashes(d.Dir)
-	if isWindowsPath(project) {
+	project := paths.Join("", d.Project)
+	if paths.HasDrive(project) {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
 	if p == "" || p[0] == '~' || strings.ContainsAny(p, "\\${}`\x00\n") || strings.Contains(p, "://") || hasOtherName(p, project) {
 		return false
 	}
-	if dir == "" {
-		dir = project
-	}
-	if dir != "" && !isAbsolute(p) {
-		p = dir + "/" + p
-	}
-	p = path.Clean(p)
+	p = paths.Join(cmp.Or(d.Dir, d.Project), p)
 	if SecretFileKind(p) != NotSecret || mayMatchSecret(p) || isGitConfig(p) {
 		return false
 	}
-	if !isAbsolute(p) {
+	if !paths.IsAbsolute(p) {
 		return p != ".." && !strings.HasPrefix(p, "../")
 	}
-	return isProject(project) && (p == path.Clean(project) || strings.HasPrefix(p, path.Clean(project)+"/"))
+	return isProject(project) && paths.IsWithin(p, project)
 }
 
 // hasOtherName reports whether a system may know a file by another name than the path's: a short one (ENV~1),
 // a drive of PowerShell (env:X) or a fork (.env/..namedfork/data).
 func hasOtherName(p, project string) bool {
 	return strings.Contains(p, "/..") && strings.Contains(strings.ToLower(p), "/..namedfork") ||
-		isWindowsPath(project) && strings.ContainsAny(p[min(2, len(p)):], ":~")
+		paths.HasDrive(project) && strings.ContainsAny(p[min(2, len(p)):], ":~")
 }
 
 // ContainsTree is Contains for a path that a program may read with everything below it.
@@ -66,14 +62,14 @@ func isGitConfig(p string) bool {
 	return (base == "config" || base == "config.worktree") && strings.Contains(before, "/.git/")
 }
 
-// isProject reports whether a directory may be a project: it is neither the root nor a home
+// isProject reports whether a clean directory may be a project: it is neither the root nor a home
 // directory, nor a directory that holds those.
 func isProject(p string) bool {
-	if p = path.Clean(p); !isAbsolute(p) || len(p) <= 3 {
+	if !paths.IsAbsolute(p) || len(p) <= 3 {
 		return false
 	}
 	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
-	if isWindowsPath(p) {
+	if paths.HasDrive(p) {
 		parts = parts[1:]
 	}
 	switch strings.ToLower(parts[0]) {
@@ -86,19 +82,6 @@ func isProject(p string) bool {
 	}
 }
 
-func isWindowsPath(p string) bool {
-	return len(p) >= 2 && p[1] == ':' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z') || strings.HasPrefix(p, `\\`)
-}
-
-func isAbsolute(p string) bool { return strings.HasPrefix(p, "/") || isWindowsPath(p) }
-
-func slashes(p string) string {
-	if isWindowsPath(p) {
-		return strings.ReplaceAll(p, `\`, "/")
-	}
-	return p
-}
-
 // secretFolders hold files that are secret whatever their names.
 var secretFolders = []string{
 	".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gem", ".cargo", ".m2", ".git", ".config/gh", ".config/gcloud",
@@ -106,7 +89,7 @@ var secretFolders = []string{
 
 // inSecretFolder reports whether a path is one of secretFolders or leads into one.
 func inSecretFolder(p string) bool {
-	p = "/" + strings.ToLower(path.Clean(slashes(p))) + "/"
+	p = "/" + strings.ToLower(paths.Join("", p)) + "/"
 	return slices.ContainsFunc(secretFolders, func(folder string) bool { return strings.Contains(p, "/"+folder+"/") })
 }
 
@@ -219,8 +202,8 @@ func isServiceKey(base string) bool {
 
 // SecretFileKind classifies the path of a file by its name. It covers common names only.
 func SecretFileKind(p string) SecretKind {
-	p = strings.ToLower(slashes(strings.TrimPrefix(p, "file://"))) // disks of Windows and macOS ignore case
-	base := strings.TrimRight(path.Base(p), " .")                  // and Windows these at the end of a name
+	p = strings.ToLower(paths.ToSlashes(strings.TrimPrefix(p, "file://"))) // disks of Windows and macOS ignore case
+	base := strings.TrimRight(path.Base(p), " .")                          // and Windows these at the end of a name
 	ext := path.Ext(base)
 	under := func(folder string) bool { return strings.Contains("/"+p, "/"+folder+"/") }
 	switch {

@@ -97,6 +97,8 @@ func TestAssess_ClassByDirectory(t *testing.T) {
 		{"/home/dev/.aws", "Bash", `{"command":"cat < credentials"}`, schema.ClassRisky},
 		{project, "Bash", `{"command":"cd ~/.aws && cat credentials"}`, schema.ClassRisky},
 		{project, "Bash", `{"command":"cat credentials","cwd":"/home/dev/.aws"}`, schema.ClassRisky},
+		{`C:\work\shop`, "Write", `{"file_path":"C:.claude\\settings.json","content":"x"}`, schema.ClassRisky},
+		{`C:\work\shop`, "PowerShell", `{"command":"copy-item a C:b"}`, schema.ClassRisky}, // in the directory that C: is in
 		{project, "Bash", `{"command":"cat config","cwd":".git"}`, schema.ClassUnknown},
 		{project, "Bash", `{"command":"git status","cwd":"evil"}`, schema.ClassUnknown},
 		{project, "Bash", `{"command":"git status","cwd":"."}`, schema.ClassHarmless},

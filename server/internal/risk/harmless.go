@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/server/internal/risk/oversight"
 )
@@ -62,12 +63,12 @@ func onlyCommand(c *call.Call) (words []call.Word, ok bool) {
 	isPlain := func(w call.Word) bool { return programs.IsPlainText(w.Text) }
 	isList := line.Span.To == 0 && line.Span.Pointer != "" // of words, which no shell reads
 	isScript := isList && len(words) == 3 && isShell(words[0].Text) && (words[1].Text == "-c" || words[1].Text == "-lc")
-	switch isWindows := len(c.Dir) > 1 && (c.Dir[1] == ':' || c.Dir[:2] == "//"); {
+	switch {
 	case isScript:
 		return call.SimpleCommand(words[2].Text, call.POSIX)
 	case isList:
 		return words, !slices.ContainsFunc(words, func(w call.Word) bool { return !isPlain(w) })
-	case isWindows && strings.ContainsAny(line.Text, call.ShellOperators+call.WindowsOperators+`\`):
+	case paths.IsWindows(c.Dir) && strings.ContainsAny(line.Text, call.ShellOperators+call.WindowsOperators+`\`):
 		return nil, false
 	default:
 		return c.SimpleCommand()

@@ -1,7 +1,6 @@
 package risk
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -27,11 +26,10 @@ func classifySecretFile(dir, p string) (rule, bool) {
 	if len(p) > paths.MaxLength {
 		return rule{}, false
 	}
-	p = paths.ToSlashes(strings.TrimPrefix(p, "file://"))
-	if dir != "" && p != "" && strings.IndexByte("~-", p[0]) < 0 && !paths.IsAbsolute(p) && !strings.Contains(p, "://") {
-		p = dir + "/" + p
+	if p = strings.TrimPrefix(p, "file://"); p == "" || strings.IndexByte("~-", p[0]) >= 0 || strings.Contains(p, "://") {
+		dir = ""
 	}
-	switch programs.SecretFileKind(path.Clean(p)) {
+	switch programs.SecretFileKind(paths.Join(dir, p)) {
 	case programs.SecretSettings:
 		return readsEnvFile, true
 	case programs.SecretKey:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/matcher"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/schema"
 )
@@ -56,7 +57,7 @@ func compileCondition(tool string, s schema.Condition, field string) (c conditio
 		if c.Test, err = matcher.NewTest(s.Is, value, matcher.Exact); err != nil {
 			return invalid("value", "must be "+err.Error())
 		}
-	} else if c.text = toSlashes(c.text); !isAbsolute(c.text) || !programs.IsPlainText(c.text) {
+	} else if c.text = paths.ToSlashes(c.text); !paths.IsAbsolute(c.text) || !programs.IsPlainText(c.text) {
 		return invalid("value", "must be the absolute path of a folder")
 	}
 	c.isCommand = isText && call.IsCommand(tool, c.path[len(c.path)-1])
@@ -102,7 +103,7 @@ func (c *condition) evaluate(call *Call) matcher.Verdict {
 	if !isText || !ok {
 		return matcher.Indeterminate
 	}
-	return matcher.MatchIf(isWithin(file, c.text))
+	return matcher.MatchIf(paths.IsWithin(file, c.text))
 }
 
 // matchCommand compares a command line word by word, so that "npm testevil" does not start with

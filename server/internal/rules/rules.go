@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/schema"
 )
@@ -77,7 +78,7 @@ func (c *Call) decodeArguments() {
 // worktree. The arguments can name another directory than the agent's.
 func (c *Call) mainDir() string {
 	tree, main := cleanDir(c.Cwd), cleanDir(c.Project)
-	if tree == "" || main == "" || !isWithin(c.workingDir, tree) {
+	if tree == "" || main == "" || !paths.IsWithin(c.workingDir, tree) {
 		return ""
 	}
 	return path.Join(main, strings.TrimPrefix(c.workingDir, tree))
@@ -85,10 +86,10 @@ func (c *Call) mainDir() string {
 
 // cleanDir returns an absolute directory with slashes, or "" for another one.
 func cleanDir(dir string) string {
-	if dir = toSlashes(dir); !isAbsolute(dir) {
+	if dir = paths.Join("", dir); !paths.IsAbsolute(dir) {
 		return ""
 	}
-	return path.Clean(dir)
+	return dir
 }
 
 // commandWords returns the words of a command line, and whether it is a simple command.
@@ -132,35 +133,14 @@ func IneligibleReason(c *Call) string {
 
 func isHighRisk(r schema.Risk) bool { return r == schema.HighRisk || r == schema.CriticalRisk }
 
-// isWithin reports whether a cleaned path is the folder or inside it.
-func isWithin(file, folder string) bool {
-	return file == folder || folder == "/" && strings.HasPrefix(file, "/") || strings.HasPrefix(file, folder+"/")
-}
-
 // resolvePath returns a clean absolute path, or false if it can't be determined. It follows no
 // symbolic links.
 func resolvePath(file, cwd string) (string, bool) {
-	file = toSlashes(file)
-	if file == "" || strings.HasPrefix(file, "~") || !programs.IsPlainText(file) {
+	file = paths.ToSlashes(file)
+	isUnknown := paths.HasDrive(file) && !strings.HasPrefix(file[2:], "/") // C:x, relative to a directory of its drive
+	if file == "" || strings.HasPrefix(file, "~") || !programs.IsPlainText(file) || isUnknown {
 		return "", false
 	}
-	if !isAbsolute(file) {
-		if cwd == "" {
-			return "", false
-		}
-		file = cwd + "/" + file
-	}
-	return path.Clean(file), true
-}
-
-// toSlashes replaces the backslashes of a Windows path.
-func toSlashes(file string) string {
-	if len(file) > 1 && file[1] == ':' || strings.HasPrefix(file, `\\`) || strings.HasPrefix(file, `..\`) {
-		return strings.ReplaceAll(file, `\`, "/")
-	}
-	return file
-}
-
-func isAbsolute(file string) bool {
-	return strings.HasPrefix(file, "/") || len(file) > 2 && file[1] == ':' && file[2] == '/'
+	file = paths.Join(cwd, file)
+	return file, paths.IsAbsolute(file)
 }

@@ -146,6 +146,19 @@ func TestMatch_Arguments(t *testing.T) {
 	}
 }
 
+// On Windows a backslash separates, and C:x is in the directory that the drive is in.
+func TestMatch_WindowsPaths(t *testing.T) {
+	t.Parallel()
+	r := &schema.Rule{Then: schema.ThenAllow, Tool: "mcp__x__y", When: []schema.Condition{is("path", "under", `"C:/shop"`)}}
+	for file, want := range map[string]bool{
+		`src\\a.go`: true, `C:\\shop\\a.go`: true, `src\\..\\..\\x`: false, `src/..\\..\\x`: false, `C:x`: false, `C:shop/x`: false, `D:/shop/x`: false,
+	} {
+		c := call("mcp__x__y", `{"path":"`+file+`"}`)
+		c.Cwd = `C:\shop`
+		require.Equal(t, want, rules.Match(r, c), file)
+	}
+}
+
 func TestMatch_UnreadCalls(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ tool, arguments string }{

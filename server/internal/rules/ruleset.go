@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call/matcher"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -194,7 +195,7 @@ func (r *compiledRule) evaluate(c *Call) matcher.Verdict {
 		if c.workingDir == "" {
 			return matcher.Indeterminate
 		}
-		if !isWithin(c.workingDir, r.Cwd) && !isWithin(c.mainDir(), r.Cwd) {
+		if !paths.IsWithin(c.workingDir, r.Cwd) && !paths.IsWithin(c.mainDir(), r.Cwd) {
 			return matcher.NoMatch
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
+	"github.com/hookback/hookback/agentclient/call/paths"
 	"github.com/hookback/hookback/agentclient/call/programs"
 	"github.com/hookback/hookback/schema"
 )
@@ -122,7 +123,9 @@ func validateScratch(d *schema.RuleDraft) error {
 	if err := required("cwd", d.Cwd); err != nil {
 		return err
 	}
-	if cwd := toSlashes(d.Cwd); !isAbsolute(cwd) || !programs.IsPlainText(cwd) || path.Clean(cwd) != strings.TrimSuffix(cwd, "/") && cwd != "/" {
+	cwd := paths.ToSlashes(d.Cwd)
+	isClean := path.Clean(cwd) == strings.TrimSuffix(cwd, "/") || cwd == "/"
+	if !paths.IsAbsolute(cwd) || !programs.IsPlainText(cwd) || !isClean {
 		return &schema.FieldError{Field: "cwd", Detail: "must be the absolute path of a folder"}
 	}
 	return nil

@@ -50,11 +50,11 @@ func init() {
 // resolve returns the path p relative to dir, in lower case with slashes, because disks of Windows and
 // macOS ignore case.
 func resolve(dir, p string) string {
-	p = strings.TrimPrefix(p, "file://")
-	if p = strings.ReplaceAll(p, `\`, "/"); !paths.IsAbsolute(p) {
-		p = path.Join(dir, p)
+	p = paths.Join(dir, strings.ReplaceAll(strings.TrimPrefix(p, "file://"), `\`, "/"))
+	if paths.HasDrive(p) {
+		p = p[2:]
 	}
-	p = strings.ToLower("/" + strings.TrimPrefix(path.Clean(p), "/"))
+	p = strings.ToLower("/" + strings.TrimPrefix(p, "/"))
 	return strings.TrimRight(strings.TrimSuffix(p, "::$data"), " .") // which Windows ignores
 }
 
