@@ -107,10 +107,11 @@ func KnownAgent(agent string) string {
 	return agent
 }
 
-// argumentTable is the meaning of arguments by name, for all tools. The first of
-// several names with one meaning is the most specific one.
+// argumentTable is the meaning of arguments by name, for all tools. The first of several names with one meaning
+// is the most specific one. In rules, names of a kind with + are other arguments than the command.
 const argumentTable = `
-command: command cmd commandline cmdline shellcommand bashcommand script bash program executable run exec
+command: command cmd commandline shellcommand script
+command+: cmdline bashcommand bash program executable run exec
 lines: commands
 words: args argv arguments
 env: env envs environment environmentvariables envvars
@@ -201,7 +202,7 @@ func (t tool) kindOf(name string) string {
 	if kind, ok := t.args[name]; ok {
 		return kind
 	}
-	kind := argumentKinds()[name]
+	kind := strings.TrimSuffix(argumentKinds()[name], "+")
 	if isPath := strings.HasSuffix(name, "path") || strings.HasSuffix(name, "file"); kind == "" && isPath && !t.known && name != "xpath" && name != "profile" {
 		return "file"
 	}
@@ -220,6 +221,5 @@ func (c *Call) IsKnownTool() bool { return c.isKnown }
 // HasName reports whether the tool has a common name.
 func (c *Call) HasName(name string) bool { return slices.Contains(c.Names, name) }
 
-// HasMeaning reports whether an argument with this normalized name is read as a command, a path or an
-// address.
-func HasMeaning(name string) bool { return argumentKinds()[name] != "" }
+// NameKind returns the kind of a name in argumentTable, or "".
+func NameKind(name string) string { return argumentKinds()[normalizeName(name)] }

@@ -75,7 +75,7 @@ func (c *callArguments) lookup(path []string, forAllow bool) (values []*value, p
 		return c.onlyFiles(values), problem
 	}
 	lists := eachItem
-	if matcher.IsShellArgument(path[len(path)-1]) && !strings.EqualFold(path[len(path)-1], "commands") {
+	if matcher.IsShellArgument(path[len(path)-1]) && call.NameKind(path[len(path)-1]) != "lines" {
 		lists = itemsAndLine
 		if forAllow {
 			lists = onlyLine

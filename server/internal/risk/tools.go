@@ -315,7 +315,7 @@ func (a *assessor) checkMembers() {
 			switch plain := call.NormalizeName(name); {
 			case seen[name]:
 				a.add(duplicateKey, call.Span{Pointer: at})
-			case spelled[plain] && (at == "" || call.HasMeaning(plain)):
+			case spelled[plain] && (at == "" || call.NameKind(plain) != ""):
 				a.add(secondName, call.Span{Pointer: at})
 			default:
 				seen[name], spelled[plain] = true, true
