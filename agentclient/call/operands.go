@@ -1,6 +1,7 @@
 package call
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -329,6 +330,42 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 			l.addMayBe(l.dir, Word{Text: text, Span: w.Span}, UseFile)
 		}
 	}
+}
+
+// Operands yields the words that are neither options nor values of options, with their indexes. valued are the
+// options whose value is the next word.
+func Operands(words []Word, valued ...string) iter.Seq2[int, *Word] {
+	return func(yield func(int, *Word) bool) {
+		ended := false
+		for i := 0; i < len(words); i++ {
+			switch text := words[i].Text; {
+			case !ended && text == "--":
+				ended = true
+			case !ended && len(text) > 1 && text[0] == '-':
+				if slices.Contains(valued, text) {
+					i++
+				}
+			case !yield(i, &words[i]):
+				return
+			}
+		}
+	}
+}
+
+// OptionValue returns the value of the first of these options, as the next word or after =. Nil: none has one.
+func OptionValue(words []Word, options ...string) *Word {
+	for i, w := range words {
+		name, value, isAttached := strings.Cut(w.Text, "=")
+		switch {
+		case !slices.Contains(options, name):
+		case isAttached:
+			w.Text = value
+			return &w
+		case i+1 < len(words):
+			return &words[i+1]
+		}
+	}
+	return nil
 }
 
 // operandsOf returns the words that are no options, and the values of --name=value and of -nPATH.

@@ -48,7 +48,7 @@ func (r *reader) command(i int) {
 		r.git(cmd, list)
 	case name == "find":
 		r.find(cmd, list)
-	case r.named(name, list):
+	case r.named(name, cmd.Words):
 		r.unknown(cmd.Words[0].Text)
 	case isWrapper(name) && r.runs(i), r.changesFiles(name, list, files):
 	case !isHarmless(cmd, programs.WorkingDir{Project: r.root, Dir: cmd.Dir}):

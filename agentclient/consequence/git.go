@@ -17,7 +17,7 @@ import (
 )
 
 // gitValued are options of the handled subcommands whose value is the next word.
-const gitValued = " -s --source -o --push-option --repo --receive-pack --exec -e --exclude --pathspec-from-file --conflict "
+var gitValued = strings.Fields("-s --source -o --push-option --repo --receive-pack --exec -e --exclude --pathspec-from-file --conflict")
 
 // gitCall is a git command in a repository.
 type gitCall struct {
@@ -49,7 +49,7 @@ func (r *reader) git(cmd *call.Command, list []string) {
 	if len(rest) == 0 {
 		return
 	}
-	g := gitCall{reader: r, dir: resolved(filepath.FromSlash(dir)), words: rest, args: operands(rest[1:], gitValued)}
+	g := gitCall{reader: r, dir: resolved(filepath.FromSlash(dir)), words: rest, args: operands(cmd.Words[len(list)-len(rest)+1:], gitValued)}
 	for i := range cmd.Words {
 		if cmd.Words[i].Pattern {
 			g.shell = append(g.shell, cmd.Words[i].Text)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/programs"
 )
 
@@ -33,35 +34,21 @@ func packageVerb(manager, subcommand string) string {
 }
 
 // valued are options whose value is the next word.
-const valued = " -r --requirement -c --constraint -i --index-url --extra-index-url -t --target --prefix --registry -C --cwd --dir " +
-	"-n --namespace --context --cluster --kubeconfig -f --filename -l --selector -o --output -p --profile "
+var valued = strings.Fields(`-r --requirement -c --constraint -i --index-url --extra-index-url -t --target --prefix --registry -C --cwd --dir
+	-n --namespace --context --cluster --kubeconfig -f --filename -l --selector -o --output -p --profile`)
 
-// operands returns the words that are no options and no values of options: the valued ones take the next word.
-func operands(list []string, valued string) (names []string) {
-	for i := 0; i < len(list); i++ {
-		switch w := list[i]; {
-		case w == "--":
-			return append(names, list[i+1:]...)
-		case strings.Contains(valued, " "+w+" "):
-			i++
-		case !strings.HasPrefix(w, "-"):
-			names = append(names, w)
-		}
+// operands returns the texts of call.Operands.
+func operands(words []call.Word, valued []string) (names []string) {
+	for _, w := range call.Operands(words, valued...) {
+		names = append(names, w.Text)
 	}
 	return names
 }
 
 // option returns the value of the first of these options.
-func option(list []string, names ...string) string {
-	for i, w := range list {
-		name, value, has := strings.Cut(w, "=")
-		switch {
-		case !slices.Contains(names, name):
-		case has:
-			return value
-		case i+1 < len(list):
-			return list[i+1]
-		}
+func option(words []call.Word, names ...string) string {
+	if w := call.OptionValue(words, names...); w != nil {
+		return w.Text
 	}
 	return ""
 }
@@ -69,7 +56,7 @@ func option(list []string, names ...string) string {
 func quoteName(name string) string { return strconv.Quote(short(name)) }
 
 // named adds the names in the arguments of a program. ok is false if it is no such program, or only reads.
-func (r *reader) named(name string, list []string) (ok bool) {
+func (r *reader) named(name string, list []call.Word) (ok bool) {
 	args := operands(list[1:], valued)
 	verb := ""
 	if len(args) > 0 {
@@ -84,7 +71,7 @@ func (r *reader) named(name string, list []string) (ok bool) {
 	case name == "kubectl" && strings.Contains(" delete apply create replace patch scale drain rollout edit set exec ", " "+verb+" "):
 		text = kubectl(verb, args[1:], list)
 	case slices.Contains(strings.Fields("psql mysql mariadb sqlite3 sqlcmd clickhouse-client duckdb"), name):
-		text = statements(strings.Join(list[1:], " "))
+		text = statements(strings.Join(call.Texts(list[1:]), " "))
 	}
 	if text != "" {
 		r.say(text)
@@ -92,7 +79,7 @@ func (r *reader) named(name string, list []string) (ok bool) {
 	return text != ""
 }
 
-func packages(verb, manager string, names, list []string) string {
+func packages(verb, manager string, names []string, list []call.Word) string {
 	text := verb + " the packages of the project"
 	switch file := option(list, "-r", "--requirement"); {
 	case file != "":
@@ -101,13 +88,13 @@ func packages(verb, manager string, names, list []string) string {
 		text = verb + " " + words(names, quoteName)
 	}
 	text += " with " + manager
-	if programs.HasOption(list, "g", "global", "user") {
+	if programs.HasOption(call.Texts(list), "g", "global", "user") {
 		text += ", for all projects of the account"
 	}
 	return text + "."
 }
 
-func terraform(verb string, list []string) string {
+func terraform(verb string, list []call.Word) string {
 	does := map[string]string{"destroy": "Destroys", "apply": "Applies changes to", "import": "Imports into"}[verb]
 	if does == "" {
 		return ""
@@ -119,13 +106,13 @@ func terraform(verb string, list []string) string {
 	if dir := option(list, "-chdir"); dir != "" {
 		text += " in " + quoteName(dir)
 	}
-	if programs.HasOption(list, "auto-approve") {
+	if programs.HasOption(call.Texts(list), "auto-approve") {
 		text += ", without a question of its own"
 	}
 	return text + "."
 }
 
-func kubectl(verb string, names, list []string) string {
+func kubectl(verb string, names []string, list []call.Word) string {
 	text := "kubectl runs " + verb
 	if file := option(list, "-f", "--filename"); file != "" {
 		names = append(names, file)
@@ -138,7 +125,7 @@ func kubectl(verb string, names, list []string) string {
 		text = strings.TrimSuffix(text, "in the current context") + "in the context " + quoteName(name)
 	}
 	switch namespace := option(list, "-n", "--namespace"); {
-	case programs.HasOption(list, "A", "all-namespaces"):
+	case programs.HasOption(call.Texts(list), "A", "all-namespaces"):
 		text += ", all namespaces"
 	case namespace != "":
 		text += ", namespace " + quoteName(namespace)

@@ -82,11 +82,11 @@ func (a *assessor) applyRuleTable(inv *invocation) {
 func (p *commandPattern) matches(inv *invocation) bool {
 	args := inv.args
 	for _, sub := range p.subcommands {
-		at := operandIndex(args)
-		if at < 0 || !sub.matchesOperand(args[at].Text) {
+		name, rest := subcommand(args, valueOptions...)
+		if !sub.matchesOperand(name) {
 			return false
 		}
-		args = args[at+1:]
+		args = rest
 	}
 	for _, need := range p.required {
 		if !need.matchesAny(p.program, inv.args) {
@@ -110,27 +110,13 @@ func (t alternatives) exclude(inv *invocation) bool {
 	return others.matchesAny(inv.name, inv.args) || len(options) > 0 && programs.HasFlag(inv.words(), options...)
 }
 
-// operandIndex returns the index of the first argument that is neither an option nor an option's
-// value, or -1.
-func operandIndex(args []call.Word) int {
-	for i := 0; i < len(args); i++ {
-		switch text := args[i].Text; {
-		case len(text) < 2 || text[0] != '-':
-			return i
-		case valueOptions[text]:
-			i++
-		}
-	}
-	return -1
-}
-
 // matchesOperand reports whether an operand is one of the alternatives.
 func (t alternatives) matchesOperand(text string) bool {
 	return slices.ContainsFunc(t, func(want string) bool {
 		if start, ok := strings.CutSuffix(want, "…"); ok {
 			return len(text) > len(start) && strings.HasPrefix(text, start)
 		}
-		return want == "<>" || want == text
+		return want == "<>" && text != "" || want == text
 	})
 }
 

@@ -152,9 +152,9 @@ func (a *assessor) interpreter(inv *invocation) {
 		a.applyRuleTable(&pip)
 		return
 	}
-	w := inv.optionValue("-c", "-e", "--eval", "-p", "--print", "eval", "-pe", "-ne")
+	w := call.OptionValue(inv.args, "-c", "-e", "--eval", "-p", "--print", "eval", "-pe", "-ne")
 	if w == nil || inv.name == "php" {
-		w = inv.optionValue("-r")
+		w = call.OptionValue(inv.args, "-r")
 	}
 	if w == nil {
 		list := inv.operands()

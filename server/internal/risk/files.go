@@ -227,7 +227,7 @@ func (a *assessor) checkEachWrite(inv *invocation) {
 
 func (a *assessor) checkLastWrite(inv *invocation) {
 	list := inv.operands("-e", "--exclude", "--include", "-m", "-o", "-g", "--rsh", "-S", "--suffix")
-	if to := inv.optionValue("-t", "--target-directory"); to != nil {
+	if to := call.OptionValue(inv.args, "-t", "--target-directory"); to != nil {
 		a.checkWrite(inv.dir, to, inv.span)
 		a.checkCopies(inv, list, to)
 	} else if n := len(list); n > 1 && !isRemote(list[n-1].Text) {
@@ -284,7 +284,7 @@ func (a *assessor) editInPlace(inv *invocation) {
 func (a *assessor) extract(inv *invocation) {
 	extracts := inv.name == "unzip" || inv.name == "patch" || inv.hasOption("x", "extract") ||
 		len(inv.args) > 0 && strings.HasPrefix(inv.args[0].Text, "x")
-	if to := inv.optionValue("-C", "--directory", "-d"); to != nil && extracts {
+	if to := call.OptionValue(inv.args, "-C", "--directory", "-d"); to != nil && extracts {
 		a.checkSettingsFolder(inv.dir, to, inv.span)
 		a.checkChange(inv.dir, to, inv.span, false)
 	}

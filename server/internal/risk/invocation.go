@@ -69,71 +69,33 @@ func (inv *invocation) hasArgument(texts ...string) bool {
 
 // operands returns the arguments that are not options. valued lists the options whose value is the
 // next word.
-func (inv *invocation) operands(valued ...string) []call.Word {
-	var list []call.Word
-	for i := 0; i < len(inv.args); i++ {
-		switch text := inv.args[i].Text; {
-		case text == "--":
-			return append(list, inv.args[i+1:]...)
-		case len(text) > 1 && text[0] == '-':
-			if slices.Contains(valued, text) {
-				i++
-			}
-		default:
-			list = append(list, inv.args[i])
-		}
+func (inv *invocation) operands(valued ...string) (list []call.Word) {
+	for _, w := range call.Operands(inv.args, valued...) {
+		list = append(list, *w)
 	}
 	return list
-}
-
-// optionValue returns the value of the first of the given options, written as the next word or
-// after =. It returns nil if none is present.
-func (inv *invocation) optionValue(options ...string) *call.Word {
-	for i := range inv.args {
-		if slices.Contains(options, inv.args[i].Text) && i+1 < len(inv.args) {
-			return &inv.args[i+1]
-		}
-		if name, rest, ok := strings.Cut(inv.args[i].Text, "="); ok && slices.Contains(options, name) && strings.HasPrefix(name, "-") {
-			w := inv.args[i]
-			w.Text = rest
-			return &w
-		}
-	}
-	return nil
 }
 
 // subcommand returns the first operand, as in git and docker, and an invocation with the arguments
 // after it.
 func (inv *invocation) subcommand(valued ...string) (name string, rest *invocation) {
-	for i := 0; i < len(inv.args); i++ {
-		text := inv.args[i].Text
-		if strings.HasPrefix(text, "-") {
-			if slices.Contains(valued, text) {
-				i++
-			}
-			continue
-		}
-		inner := *inv
-		inner.args = inv.args[i+1:]
-		return text, &inner
+	inner := *inv
+	name, inner.args = subcommand(inv.args, valued...)
+	return name, &inner
+}
+
+func subcommand(args []call.Word, valued ...string) (name string, rest []call.Word) {
+	for i, w := range call.Operands(args, valued...) {
+		return w.Text, args[i+1:]
 	}
-	return "", inv
+	return "", nil
 }
 
 // commandIndex returns the index of the wrapped command: the first argument that is neither an
 // option, an option's value nor an assignment. It returns -1 if there is none.
 func (inv *invocation) commandIndex(valued ...string) int {
-	for i := 0; i < len(inv.args); i++ {
-		text := inv.args[i].Text
-		switch {
-		case text == "--":
-			return i + 1
-		case len(text) > 1 && text[0] == '-':
-			if slices.Contains(valued, text) {
-				i++
-			}
-		case isAssignment(&inv.args[i]):
-		default:
+	for i, w := range call.Operands(inv.args, valued...) {
+		if !isAssignment(w) {
 			return i
 		}
 	}

@@ -30,7 +30,7 @@ func (a *assessor) addSend(inv *invocation, found rule) {
 
 func (a *assessor) curl(inv *invocation) {
 	method := ""
-	if w := inv.optionValue("-X", "--request"); w != nil {
+	if w := call.OptionValue(inv.args, "-X", "--request"); w != nil {
 		method = w.Text
 	}
 	for i := range inv.args {
@@ -44,7 +44,7 @@ func (a *assessor) curl(inv *invocation) {
 	if (method != "" || data) && !get && !local || data && a.sendsSecretFile(inv) {
 		a.addSend(inv, sendsData)
 	}
-	if to := inv.optionValue("-o", "--output", "--output-dir"); to != nil {
+	if to := call.OptionValue(inv.args, "-o", "--output", "--output-dir"); to != nil {
 		a.checkSettingsFolder(inv.dir, to, inv.span)
 		a.checkWrite(inv.dir, to, inv.span)
 	}
@@ -81,7 +81,7 @@ var (
 )
 
 func (a *assessor) wget(inv *invocation) {
-	if to := inv.optionValue("-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.Text != "-" {
+	if to := call.OptionValue(inv.args, "-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.Text != "-" {
 		a.checkSettingsFolder(inv.dir, to, inv.span)
 		a.checkWrite(inv.dir, to, inv.span)
 	}

@@ -354,7 +354,7 @@ var ruleTable = []tableRow{
 
 // valueOptions are options before a nested command whose value is the next word. They are the same
 // for most programs.
-var valueOptions = newSet(`-C -c -n -H -R -f -p -F -w -u --namespace --context --kubeconfig --kube-context --profile --region --output --repo --file --project-name
+var valueOptions = strings.Fields(`-C -c -n -H -R -f -p -F -w -u --namespace --context --kubeconfig --kube-context --profile --region --output --repo --file --project-name
 	--prefix --dir --filter --cwd --git-dir --work-tree --token --scope --env-file --endpoint-url --workspace --cluster --org --project`)
 
 func newSet(words string) map[string]bool {

@@ -224,7 +224,7 @@ func (a *assessor) tmux(inv *invocation) {
 
 // install handles install -m with a mode that gives the file the rights of its owner.
 func (a *assessor) install(inv *invocation) {
-	mode := inv.optionValue("-m", "--mode")
+	mode := call.OptionValue(inv.args, "-m", "--mode")
 	if mode == nil {
 		for i := range inv.args {
 			if text, ok := strings.CutPrefix(inv.args[i].Text, "-m"); ok && text != "" {

@@ -141,12 +141,11 @@ func (a *assessor) checkRedacted(src *call.Text) {
 }
 
 func (a *assessor) gitAdd(inv *invocation) {
-	if at := operandIndex(inv.args); at >= 0 && inv.args[at].Text == "add" {
-		for i := range inv.args[at+1:] {
-			if found, ok := classifySecretFile(inv.dir, inv.args[at+1+i].Text); ok {
-				found.text = "It adds a file to the project that usually contains secrets."
-				a.add(found, throughIfShort(inv.span, inv.args[at+1+i].Span))
-			}
+	name, files := subcommand(inv.args, valueOptions...)
+	for i := range files {
+		if found, ok := classifySecretFile(inv.dir, files[i].Text); ok && name == "add" {
+			found.text = "It adds a file to the project that usually contains secrets."
+			a.add(found, throughIfShort(inv.span, files[i].Span))
 		}
 	}
 }
