@@ -43,7 +43,7 @@ func (t *runsTest) match(c *call.Call) (best matcher.Verdict, why string) {
 		switch {
 		case strings.EqualFold(name, t.program):
 		case words[0].Pattern && words[0].Text != "[" && (fits || err != nil):
-		case c.Commands[i].Shell != call.POSIX && strings.EqualFold(t.program, deletes[strings.ToLower(name)]):
+		case c.Commands[i].Shell != call.POSIX && strings.EqualFold(t.program, programs.PowerShellName(strings.ToLower(name))):
 		default:
 			if best == matcher.NoMatch && t.mayRunBy(name, words) {
 				best, why = matcher.Indeterminate, fmt.Sprintf("%s may run %s", name, t.program)
@@ -90,11 +90,6 @@ func (t *runsTest) mayRunBy(name string, words []call.Word) bool {
 		}
 	}
 	return false
-}
-
-// deletes are the names that PowerShell and cmd.exe have for one command.
-var deletes = map[string]string{
-	"ri": "Remove-Item", "rd": "Remove-Item", "rmdir": "Remove-Item", "del": "Remove-Item", "erase": "Remove-Item", "rm": "Remove-Item",
 }
 
 // containsWord reports whether a text contains a word, in any case.

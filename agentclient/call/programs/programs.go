@@ -8,6 +8,7 @@
 package programs
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -43,6 +44,15 @@ func ProgramName(word string, windows bool) string {
 	}
 	return name
 }
+
+// powershellAliases are other names of commands of PowerShell.
+var powershellAliases = map[string]string{
+	"ri": "remove-item", "rd": "remove-item", "del": "remove-item", "erase": "remove-item", "rm": "remove-item", "rmdir": "remove-item",
+	"iex": "invoke-expression", "iwr": "invoke-webrequest", "irm": "invoke-restmethod", "gci": "get-childitem", "saps": "start-process", "start": "start-process",
+}
+
+// PowerShellName returns the command that a name in lower case stands for in PowerShell.
+func PowerShellName(name string) string { return cmp.Or(powershellAliases[name], name) }
 
 // RunsCode reports whether operands of a call are code or name code, as for interpreters, wrappers
 // such as env and xargs, and task runners. A rule for such a call must name the whole call: its first

@@ -113,8 +113,8 @@ func (a *assessor) assessInvocation(inv *invocation) {
 			return strings.Trim(w.Text, call.Expansion) == "{}" || w.Dynamic && w.Span.From == w.Span.To
 		})
 	}
-	if full, ok := powershellAliases[inv.name]; ok && inv.cmd.Shell == call.PowerShell {
-		inv.name = full
+	if inv.cmd.Shell == call.PowerShell {
+		inv.name = programs.PowerShellName(inv.name)
 	}
 	a.checkProgram(inv, program)
 	switch {

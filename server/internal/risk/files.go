@@ -308,9 +308,8 @@ func (a *assessor) checkRedirect(inv *invocation, to *call.Redirect) {
 	if sp.To < w.Span.To || sp.To-sp.From > maxExcerpt {
 		sp = w.Span
 	}
-	isShell := slices.Contains(strings.Fields("sh bash zsh dash ksh fish ash"), commandName(c))
 	switch {
-	case strings.HasPrefix(w.Text, "/dev/tcp/") && isShell:
+	case strings.HasPrefix(w.Text, "/dev/tcp/") && isShell(commandName(c)):
 		a.add(reverseShell, sp)
 	case strings.HasPrefix(w.Text, "/dev/tcp/"):
 		a.add(rawConnection, sp)

@@ -306,12 +306,6 @@ func (a *assessor) checkStaticCall(w *call.Word) {
 	}
 }
 
-// powershellAliases are the aliases of PowerShell commands that have rules.
-var powershellAliases = map[string]string{
-	"ri": "remove-item", "rd": "remove-item", "del": "remove-item", "erase": "remove-item", "rm": "remove-item", "rmdir": "remove-item",
-	"iex": "invoke-expression", "iwr": "invoke-webrequest", "irm": "invoke-restmethod", "gci": "get-childitem", "saps": "start-process", "start": "start-process",
-}
-
 // invokeExpression adds a finding for text that PowerShell runs as a command.
 func (a *assessor) invokeExpression(inv *invocation) {
 	a.add(rule{"obfuscated", high, "It runs text as a command."}, inv.span)
