@@ -141,8 +141,9 @@ type File struct {
 	Op   FileOp
 	Span Span
 
-	Command   int  // index in Call.Commands of the command that has it in its words or redirects; -1: an argument of the tool
-	IsPattern bool // a shell may replace it by the names that it matches
+	Command   int   // index in Call.Commands of the command that has it in its words or redirects; -1: an argument of the tool
+	IsPattern bool  // a shell may replace it by the names that it matches
+	Word      *Word // with the path, or with its option, whose text is only the path; nil: a redirect or an argument
 }
 
 // FileOp is the effect of a call on a file.

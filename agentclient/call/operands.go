@@ -218,7 +218,7 @@ func shortOption(word, options string) int {
 // outputOptions are the options of programs that name the file or the directory that they write, and the short options
 // with another value.
 var outputOptions = map[string][3]string{
-	"curl": {"o", "--output"}, "wget": {"O", "--output-document"}, "sort": {"o", "--output"}, "tree": {"o", "--output"},
+	"curl": {"o", "--output --output-dir"}, "wget": {"OP", "--output-document --directory-prefix"}, "sort": {"o", "--output"}, "tree": {"o", "--output"},
 	"cp": {"t", "--target-directory", "S"}, "mv": {"t", "--target-directory", "S"}, "ln": {"t", "--target-directory", "S"},
 	"install": {"t", "--target-directory", "gmoS"},
 }
@@ -230,13 +230,13 @@ func (l *line) outputs(name string, words []Word) (found []Word) {
 		w := words[i]
 		option, value, isAttached := strings.Cut(w.Text, "=")
 		at := shortOption(w.Text, options[0]+options[2])
-		if at > 0 && w.Text[at:at+1] != options[0] {
+		if at > 0 && !strings.Contains(options[0], w.Text[at:at+1]) {
 			if at == len(w.Text)-1 {
 				i++ // its value
 			}
 			continue
 		}
-		switch isLong := len(option) > 3 && strings.HasPrefix(options[1], option); {
+		switch isLong := len(option) > 3 && strings.Contains(" "+options[1], " "+option); {
 		case isLong && isAttached:
 			w.Text = value
 		case at > 0 && at < len(w.Text)-1:

@@ -121,7 +121,7 @@ func (l *line) begin(cmd Command) {
 	l.c.Commands, l.adds = append(l.c.Commands, cmd), cmd.index
 	for i := range cmd.Redirects {
 		if at := cmd.Redirects[i].File; at >= 0 {
-			l.c.Files[at].Command = cmd.index
+			l.c.Files[at].Command, l.c.Files[at].Word = cmd.index, nil
 		}
 	}
 }

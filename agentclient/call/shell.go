@@ -442,7 +442,7 @@ func (l *line) addFile(w Word, op FileOp) int {
 	if len(l.c.Files) >= maxCommands || w.Text == "" {
 		return -1
 	}
-	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span, Command: l.adds, IsPattern: w.Pattern})
+	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span, Command: l.adds, IsPattern: w.Pattern, Word: &w})
 	for _, dir := range l.dirs {
 		l.addMayBe(dir, w, op)
 	}

@@ -348,6 +348,9 @@ list: get-childitem gci ls dir tree
 // else what looks like a file.
 func (r *windowsReader) windowsFiles(name string, cmd *Command) {
 	op, isKnown := windowsOperands()[name]
+	if _, hasOutputs := outputOptions[name]; !isKnown && hasOutputs || programs.EditsInPlace(texts(cmd.Words)) {
+		r.operandFiles(name, cmd) // a program of both systems
+	}
 	for i, w := range cmd.Words {
 		text := strings.ReplaceAll(w.Text, `\`, "/")
 		isFile := looksLikePath(text) || isKnown && i > 0 && text != ""

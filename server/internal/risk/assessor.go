@@ -36,6 +36,7 @@ type assessor struct {
 	paths.WorkingDir
 	call           *call.Call
 	strings        map[string]string // of the arguments, by JSON pointer
+	files          map[int][]int     // in the words of commands, by the index of the command
 	flow           []flow            // what the commands write to, by index
 	pipeBudget     int               // steps that may still be followed back along pipes
 	invisibleRunes int               // number of invisible characters reported so far

