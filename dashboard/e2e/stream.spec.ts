@@ -134,7 +134,6 @@ test.describe('Stream', () => {
     await hub.batch(900, (i) => ({ payload: { tool_input: { command: `echo ${i}` } } }))
     for (const filter of ['agent:INFRA', 'type:ra*']) {
       await openAt(page, hub, `/stream?q=${encodeURIComponent(filter)}`)
-      await page.getByRole('button', { name: 'Search the history' }).click()
       await expect(page.getByText('3 rows of 300 events')).toBeVisible()
       await expect(page.getByText('Start of the history')).toBeVisible()
     }
@@ -160,6 +159,27 @@ test.describe('Stream', () => {
     await expect.poll(() => asked.some((a) => a.startsWith('other'))).toBe(true)
     expect(asked.slice(soFar + 1).filter((a) => a.startsWith('nowhere'))).toEqual([])
     await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  test('follows the events that match a filter without a gap, and counts them while paused', async ({
+    page,
+    hub,
+  }) => {
+    const command = (i: number) => ({
+      source_app: i % 2 ? 'infra' : 'api',
+      payload: { tool_input: { command: `echo ${i}` } },
+    })
+    await hub.batch(20, command)
+    await openAt(page, hub, '/stream?q=agent:infra')
+    await expect(page.getByText('10 rows of 20 events')).toBeVisible()
+    for (let n = 0; n < 5; n++) await hub.batch(1000, command)
+    await expect(page.getByText('2,510 rows of 5,020 events')).toBeVisible()
+    await expect(page.getByText('echo 999', { exact: true }).last()).toBeInViewport()
+    await page.keyboard.press('Space')
+    await hub.batch(60, command)
+    await expect(page.getByTestId('pill')).toContainText('30 new')
+    await page.keyboard.press('End')
+    await expect(page.getByText('2,540 rows of 5,080 events')).toBeVisible()
   })
 
   test('applies a time range from the URL to the history and new events', async ({ page, hub }) => {

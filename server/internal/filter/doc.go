@@ -3,8 +3,8 @@
 //
 //	timeout -agent:ci tool:Bash tool_input.command:*deploy* /exit [1-9]/
 //
-// The dashboard's src/lib/stream/filter.ts implements the same language for the events that a page has
-// loaded. The tests of both run src/testing/filter-cases.json there.
+// Only the hub matches events. The dashboard's src/lib/stream/filter.ts splits a filter into its terms, for
+// rules that start from one.
 //
 // Matching ignores case. A word is searched for in the event's names, its summary line, and the
 // scalars of its payload and question, up to maxTextUnits. A key is a known field, or otherwise
@@ -12,9 +12,8 @@
 // in it does. A payload that is too large for a list (schema.MaxListed) is not searched.
 //
 // The key chat searches the transcript of an event: its value must occur in the text, where the values of
-// other keys must be equal to it. Only the newest transcript of each session is searched, and pages have
-// none: a page leaves such a filter to the hub.
+// other keys must be equal to it. Only the newest transcript of each session is searched.
 //
-// There is one difference: a page uses JavaScript's regular expressions, the hub uses RE2, which
-// runs in linear time. An expression that both accept means the same in both.
+// A regular expression is one of JavaScript, with the flags i and u, that RE2 can run in linear time: it has
+// no back references and no lookaround.
 package filter

@@ -74,7 +74,7 @@ func (tok *token) toTerm() (term, error) {
 	if tok.regex {
 		var err error
 		if t.regex, t.literals, t.steps, err = compileRegex(tok.value); err != nil {
-			return t, invalid("/%s/ can't be searched for in the history: %v", tok.value, err)
+			return t, invalid("/%s/ is not a regular expression that the hub can search for: %v", tok.value, err)
 		}
 		return t, nil
 	}

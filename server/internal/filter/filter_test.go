@@ -46,14 +46,14 @@ type cases struct {
 	Cases  []struct {
 		Filter, Event string
 		Matches       bool
-		Refused       *string // by the hub only: part of the error
+		Refused       *string // part of the error
 	}
 }
 
-// sharedCases returns the cases that the dashboard's filter.cases.test.ts also runs.
+// sharedCases returns the cases of testdata.
 func sharedCases(t testing.TB) (c cases) {
 	t.Helper()
-	text, err := os.ReadFile("../../../dashboard/src/testing/filter-cases.json")
+	text, err := os.ReadFile("testdata/filter-cases.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &c))
 	return c
@@ -97,7 +97,7 @@ func requireFindable(t testing.TB, f *Filter, e *Event, filter string) {
 func TestParse_ErrorsNameTheField(t *testing.T) {
 	t.Parallel()
 	for text, reason := range map[string]string{
-		"/(/":                     "/(/ can't be searched for in the history: missing closing )",
+		"/(/":                     "/(/ is not a regular expression that the hub can search for: missing closing )",
 		strings.Repeat("x", 1025): "1024 bytes",
 		"\xff":                    "UTF-8",
 		strings.Repeat("x ", 65):  "64 terms",

@@ -7,8 +7,7 @@ import (
 )
 
 // Fold returns text in a form for case-insensitive comparison: each letter in lower case, with ς
-// as σ and ſ as s. It is equivalent to fold in the dashboard's filter.ts. The mapping depends on
-// the Unicode version, which IndexVersion therefore includes.
+// as σ and ſ as s. The mapping depends on the Unicode version, which IndexVersion therefore includes.
 func Fold(text string) string {
 	if isASCII(text) {
 		return strings.ToLower(text)

@@ -12,8 +12,7 @@ import (
 // transcriptKey is the key of terms about the transcript of an event.
 const transcriptKey = "chat"
 
-// unsearchedMembers are the members of a transcript without words of a person or a model. The function
-// transcriptText in the dashboard has the same list.
+// unsearchedMembers are the members of a transcript without words of a person or a model.
 var unsearchedMembers = []string{
 	"type", "role", "id", "uuid", "parentUuid", "sessionId", "requestId", "tool_use_id", "timestamp", "model", "signature", "data", "media_type",
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CallPairs } from '../../lib/stream/callPairs'
 import { Entry } from '../../lib/stream/eventView'
-import { parse } from '../../lib/stream/filter'
 import { RingBuffer } from '../../lib/stream/ringBuffer'
 import { anEvent } from '../../testing/factories'
 import { BARS, Histogram } from './histogram'
@@ -74,10 +73,11 @@ describe('Histogram', () => {
   })
 
   it('counts events that match the filter', () => {
-    const { view, histogram, at } = setup()
-    at(0, { source_app: 'a' })
-    at(1, { source_app: 'b' })
-    view.setFilter(parse('agent:b'))
+    const { view, histogram, at, event } = setup()
+    at(0)
+    const matches = new RingBuffer<Entry>(100)
+    matches.push(event(1))
+    view.show(matches)
     histogram.restart({}, start + 1000)
     histogram.sync(view, start + 1000)
     expect(histogram.total).toBe(1)

@@ -26,6 +26,15 @@ export interface HistoryQuery {
 
 const LIMIT = 200
 
+/** The parameters of a search within a range. now: the hub's clock. */
+export function boundsOf(range: TimeRange, now: number): { from?: number; to?: number } {
+  const from = rangeStart(range, now)
+  return {
+    ...(Number.isFinite(from) ? { from: Math.max(0, Math.floor(from)) } : {}),
+    ...(range.to === undefined ? {} : { to: range.to }),
+  }
+}
+
 interface Calls {
   search: typeof search
 }
@@ -36,11 +45,7 @@ interface Calls {
  * step may be empty.
  */
 export async function* searchHistory(ask: HistoryQuery, calls: Calls): AsyncGenerator<Step> {
-  const from = rangeStart(ask.range, ask.now)
-  const fixed = {
-    ...(Number.isFinite(from) ? { from: Math.max(0, Math.floor(from)) } : {}),
-    ...(ask.range.to === undefined ? {} : { to: ask.range.to }),
-  }
+  const fixed = boundsOf(ask.range, ask.now)
   let at = ask.from
   for (let found = 0; found < ask.want;) {
     const where = ask.direction === 'back' ? { before: at } : { after: at }

@@ -1,9 +1,8 @@
-import { find, search } from '../../lib/api/api'
+import { ApiError, find, search } from '../../lib/api/api'
 import { receivedAt, type Entry } from '../../lib/stream/eventView'
-import { runWhenIdle } from '../../lib/page/idleCallback'
-import { usesTranscripts, type Filter } from '../../lib/stream/filter'
 import { hub } from '../../lib/stream/liveState.svelte'
-import { searchHistory, type HistoryQuery } from './historySearch'
+import { RingBuffer } from '../../lib/stream/ringBuffer'
+import { boundsOf, searchHistory, type HistoryQuery } from './historySearch'
 import { rangeStart, isLimited, type TimeRange } from './timeRange'
 import { StreamView } from './view'
 
@@ -16,67 +15,123 @@ export interface SearchProgress {
 }
 
 const PAGE = 200
+/** Rows of a filter that are loaded first: usually more than the minute of the chart has. */
+const FIRST_PAGE = 1000
 const CONTEXT_ROWS = 100
-/** Script time of a filter change before its first rows are drawn, and of each later slice, ms. */
-const SLICE = 2
+/** A filter is applied when typing pauses for this long, ms. */
+const TYPING = 150
+/** Time between two questions which new events match, ms, and the most matches of an answer. */
+const LIVE_INTERVAL = 300
+const LIVE_LIMIT = 1000
+/** Whether matches depend on the ratings of calls, which follow their events. */
+const usesRatings = /(^|\s)-?(risk|decided|outcome):/i
 
-/** Returns a function that returns true until the slice is over. */
-function withinSlice(): () => boolean {
-  const until = performance.now() + SLICE
-  return () => performance.now() < until
-}
-
-/** The rows of the stream, and the history searches that extend them. */
+/**
+ * The rows of the stream, and the history searches that extend them. The hub selects the events that match
+ * a filter. The rows of the filter before stay until it has answered.
+ */
 export class StreamReader {
   readonly view = new StreamView(hub.events)
   /** Incremented when the view changes other than by new events. */
   changed = $state(0)
+  /** Incremented when new events match the filter. */
+  arrivals = $state(0)
   searchProgress: SearchProgress | undefined = $state.raw()
   /** The error of the last search; empty if there is none. */
   error = $state('')
+  /** Why the hub refuses the filter; empty if it does not. */
+  problem = $state('')
   /** The person canceled the search; it continues only on request. */
   canceled = $state(false)
   /** Called when rows were added before the first one. */
   onPrepend: (n: number) => void = () => undefined
 
-  private stopScan = () => {}
+  private filter = ''
+  private range: TimeRange = {}
+  /** The newest events that match the filter, from the id `since`; without a filter all that the page holds. */
+  private matches = hub.events
+  private since = 0
+  /** The id up to which new events are among the matches; undefined before the first search. */
+  private searched: number | undefined
+  /** Whether the view still has the rows of the filter before. */
+  private pending = false
+  /** The state of the hub on which the matches depend. */
+  private basis = 0
   private stop: AbortController | undefined
+  private typing: ReturnType<typeof setTimeout> | undefined
+  private asking: ReturnType<typeof setTimeout> | undefined
   /** The id up to which a detached view has been extended forward. */
   private ahead = 0
 
-  setFilter(filter: Filter, range: TimeRange): void {
-    this.stopSearch()
-    this.error = ''
+  setFilter(filter: string, range: TimeRange): void {
+    this.close()
+    this.filter = filter
+    this.range = range
+    this.error = this.problem = ''
     this.canceled = false
-    this.view.setFilter(filter, range, hub.clock.now(), withinSlice())
+    this.matches = filter ? new RingBuffer(hub.events.capacity) : hub.events
+    this.searched = undefined
+    this.basis = this.currentBasis()
+    this.pending = true
+    if (!filter || this.view.length === 0) this.showMatches()
+    if (this.needsHistory()) this.typing = setTimeout(() => void this.loadOlder(), TYPING)
+  }
+
+  private showMatches(): void {
+    if (!this.pending) return
+    this.pending = false
+    this.view.show(this.matches, this.range, hub.clock.now())
     this.changed++
-    this.scanRest()
   }
 
-  /** Reads the other held events for the filter in short slices, so that input is not delayed. */
-  private scanRest(): void {
-    this.stopScan()
-    if (!this.view.scanning) return
-    this.stopScan = runWhenIdle(() => {
-      const added = this.view.scan(hub.clock.now(), withinSlice())
-      if (added > 0 || !this.view.scanning) this.changed++
-      if (added > 0) this.onPrepend(added)
-      this.scanRest()
-    })
+  private currentBasis(): number {
+    return hub.replacements + (usesRatings.test(this.filter) ? hub.ratingChanges : 0)
   }
 
-  /** Reads them immediately, such as to find a row. */
-  finishScan(): void {
-    this.stopScan()
-    const added = this.view.scan(hub.clock.now())
-    this.changed++
-    if (added > 0) this.onPrepend(added)
+  /** Asks the hub soon which of the new events match the filter. */
+  followLive(): void {
+    if (!this.filter || this.pending || this.problem || this.searched === undefined) return
+    this.asking ??= setTimeout(() => void this.askLive(), LIVE_INTERVAL)
   }
 
-  /** Stops all work, when the screen is closed. */
+  private async askLive(): Promise<void> {
+    const { matches, searched = 0, asking } = this
+    if (this.currentBasis() !== this.basis && !this.view.paused)
+      return this.setFilter(this.filter, this.range)
+    const newest = hub.events.last?.id ?? 0
+    try {
+      if (newest <= searched) return
+      const bounds = boundsOf(this.range, hub.clock.now())
+      const found = await search(this.filter, { ...bounds, after: searched, limit: LIVE_LIMIT })
+      if (matches !== this.matches) return
+      // The page has the events up to the newest, joined to their calls.
+      for (const { id } of found.events) {
+        const entry = id <= newest ? hub.events.find(id) : undefined
+        if (entry) matches.push(entry)
+      }
+      this.searched = found.complete ? newest : Math.min(found.searchedTo, newest)
+      this.arrivals++
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error // the next event asks again
+    } finally {
+      if (this.asking === asking) this.asking = undefined
+    }
+    if (newest > (this.searched ?? newest)) this.followLive()
+  }
+
+  /** Stops all work, such as when the screen is closed. */
   close(): void {
-    this.stopScan()
+    clearTimeout(this.typing)
+    clearTimeout(this.asking)
+    this.asking = undefined
     this.stopSearch()
+  }
+
+  /** Loads what is missing, such as after an error that has passed. */
+  retry(): void {
+    this.error = ''
+    if (this.needsHistory()) void this.loadOlder()
+    this.followLive()
   }
 
   pause(): void {
@@ -88,6 +143,7 @@ export class StreamReader {
     if (this.view.detached) this.stopSearch()
     this.view.follow()
     this.changed++
+    if (this.needsHistory()) void this.loadOlder()
   }
 
   /** Cancels the search and keeps its results. */
@@ -108,23 +164,43 @@ export class StreamReader {
     return !this.view.complete && !this.view.full
   }
 
-  /** Whether the range starts before the held events. */
-  needsHistory(): boolean {
-    if (usesTranscripts(this.view.filter)) return true
+  /** Whether there are rows to load that the person has not asked for. */
+  private needsHistory(): boolean {
+    if (this.filter) return this.pending || this.view.reached === undefined
     const oldest = hub.events.at(hub.events.start)
-    return isLimited(this.view.range) && (!oldest || oldest.at > rangeStart(this.view.range, hub.clock.now()))
+    return isLimited(this.range) && (!oldest || oldest.at > rangeStart(this.range, hub.clock.now()))
+  }
+
+  /** The id from which the matches have no gap. */
+  private get oldestMatch(): number | undefined {
+    return this.filter && this.matches.start === 0 ? this.since : this.matches.at(this.matches.start)?.id
+  }
+
+  /** Whether the rows are all matches among the events that the page holds. */
+  get coversHeld(): boolean {
+    const { complete, detached, reached = Infinity } = this.view
+    return !detached && (!this.filter || complete || reached <= (hub.events.at(hub.events.start)?.id ?? 0))
+  }
+
+  private beginSearch(): void {
+    if (this.searched !== undefined) return
+    this.searched = hub.events.last?.id ?? 0
+    this.since = this.searched + 1
   }
 
   /** Loads older rows until a page of matches is found. */
-  async loadOlder(want = PAGE): Promise<void> {
-    const held = usesTranscripts(this.view.filter)
-      ? (hub.events.at(hub.events.end - 1)?.id ?? 0) + 1
-      : hub.events.at(hub.events.start)?.id
-    const than = this.view.reached ?? Math.min(this.view.at(0)?.id ?? Infinity, held ?? Infinity)
-    if (this.stop || !this.hasMore || !Number.isFinite(than)) return
+  async loadOlder(): Promise<void> {
+    clearTimeout(this.typing)
+    if (this.stop || !hub.loaded || !(this.pending || this.hasMore)) return
+    this.beginSearch()
+    const reached = this.pending ? undefined : this.view.reached
+    const first = this.pending ? undefined : this.view.at(0)?.id
+    const than = reached ?? Math.min(first ?? Infinity, this.oldestMatch ?? Infinity)
+    if (!Number.isFinite(than)) return
+    const want = this.filter && reached === undefined ? FIRST_PAGE : PAGE
     await this.runSearch('back', than, want, (entries, reached, complete) => {
+      this.showMatches()
       const had = this.view.length
-      for (const entry of entries.toReversed()) hub.callPairs.add(entry)
       this.view.prepend(entries, reached, complete)
       this.changed++
       this.onPrepend(this.view.length - had)
@@ -136,17 +212,15 @@ export class StreamReader {
     if (this.stop || !this.view.detached) return
     await this.runSearch('on', this.ahead, PAGE, (entries, reached, complete) => {
       this.ahead = reached
-      for (const entry of entries) hub.callPairs.add(entry)
       this.view.append(entries)
       if (complete || this.reachesBuffer(reached)) this.view.rejoinLive()
       this.changed++
     })
   }
 
-  /** Whether a search up to this id has reached the held events. */
+  /** Whether a search up to this id has reached the matches without a gap. */
   private reachesBuffer(reached: number): boolean {
-    const oldest = hub.events.at(hub.events.start)
-    return oldest !== undefined && reached >= oldest.id - 1
+    return this.oldestMatch !== undefined && reached >= this.oldestMatch - 1
   }
 
   /**
@@ -154,7 +228,10 @@ export class StreamReader {
    * could be loaded.
    */
   async goTo(id: number): Promise<boolean> {
+    clearTimeout(this.typing)
     this.stopSearch()
+    this.beginSearch()
+    this.showMatches()
     const before: Entry[] = []
     const after: Entry[] = []
     let [reached, complete, done] = [id, false, false]
@@ -168,9 +245,7 @@ export class StreamReader {
       this.ahead = to
       done = all || this.reachesBuffer(to)
     })
-    const all = [...before, ...after]
-    for (const entry of all) hub.callPairs.add(entry)
-    this.view.showRange(all)
+    this.view.showRange([...before, ...after])
     this.view.prepend([], reached, complete)
     if (done) this.view.rejoinLive()
     this.changed++
@@ -185,10 +260,9 @@ export class StreamReader {
     take: (entries: Entry[], reached: number, complete: boolean) => void,
   ): Promise<boolean> {
     const stop = (this.stop = new AbortController())
-    const { filter, range } = this.view
     const ask = {
-      filter: filter.text,
-      range,
+      filter: this.filter,
+      range: this.range,
       direction,
       from: than,
       want,
@@ -201,13 +275,21 @@ export class StreamReader {
     try {
       for await (const step of searchHistory(ask, { search })) {
         if (stop.signal.aborted) return false
-        const [first, last] = [step.entries[0], step.entries.at(-1)]
+        const entries = step.entries.map((entry) => hub.events.find(entry.id) ?? entry)
+        for (const entry of entries.toReversed())
+          if (entry !== hub.events.find(entry.id)) hub.callPairs.add(entry)
+        const [first, last] = [entries[0], entries.at(-1)]
         if (first && last) void hub.loadRatings({ first: first.id, last: last.id })
-        take(step.entries, step.reached, step.complete)
-        this.progress(step.entries, step.reached)
+        take(entries, step.reached, step.complete)
+        this.progress(entries, step.reached)
       }
     } catch (error) {
-      if (!stop.signal.aborted) this.error = error instanceof Error ? error.message : String(error)
+      if (stop.signal.aborted) return false
+      if (error instanceof ApiError && error.problem.field === 'filter') this.problem = error.message
+      else {
+        this.showMatches()
+        this.error = error instanceof Error ? error.message : String(error)
+      }
       return false
     } finally {
       if (this.stop === stop) this.stop = this.searchProgress = undefined

@@ -1,4 +1,3 @@
-import { fields } from '../../lib/stream/filter'
 import type { FilterOptions } from '../../lib/api/types'
 import { streamText } from './text'
 
@@ -35,6 +34,9 @@ const keyDescriptions: [key: string, about: string][] = [
   ['error', copy.keys.error],
   ['id', copy.keys.id],
 ]
+
+/** Whether a key is named. Any other is a path into the payload. */
+const isNamed = (key: string) => key === 'app' || keyDescriptions.some(([name]) => name === key)
 
 const fixed: Record<string, string[]> = {
   status: ['pending', 'responded', 'timeout', 'error'],
@@ -145,7 +147,7 @@ function values(rest: string, colon: number, minus: string, known: FilterOptions
  */
 export function withoutUnfinishedTerm(text: string): string {
   const [, key] = /(?:^|\s)-?(\w*):$/.exec(text) ?? []
-  const begun = key !== undefined && Object.hasOwn(fields, key.toLowerCase())
+  const begun = key !== undefined && isNamed(key.toLowerCase())
   return begun || /(?:^|\s)-$/.test(text) ? text.replace(/\S+$/, '').trimEnd() : text
 }
 
@@ -154,7 +156,7 @@ export function filterHint(text: string): string | undefined {
   if ((text.match(/"/g)?.length ?? 0) % 2 === 1) return copy.openQuote
   for (const [, key, value] of text.replaceAll(/"[^"]*"/g, '""').matchAll(/(?:^|\s)-?([a-z]+):(\S*)/gi)) {
     const name = key?.toLowerCase() ?? ''
-    if (Object.hasOwn(fields, name)) {
+    if (isNamed(name)) {
       const known = fixed[name]
       const plain = value && /^\w+$/.test(value) ? value.toLowerCase() : undefined
       if (known && name !== 'error' && plain && name !== 'outcome' && !known.some((v) => v.startsWith(plain)))

@@ -15,14 +15,12 @@ export const streamText = {
   backToLive: 'Back to live',
   cancel: 'Cancel',
   searching: 'Searching the history…',
-  filtering: 'Filtering…',
   searched: (to: string, back: boolean, found: string) =>
     `Searched${to ? ` ${back ? 'back ' : ''}to ${to}` : ''}, ${found} found…`,
   noMatch: 'No events match the filter.',
   noneInRange: 'No events in this range.',
   noOlderMatch: 'No older matches',
   searchFurther: 'Search further back',
-  searchHistory: 'Search the history',
   empty: 'No events yet. They appear here as agents work.',
   historyStart: 'Start of the history',
   full: 'Result limit reached: narrow the filter or the time range',
@@ -49,7 +47,6 @@ export const streamText = {
     helpAnything: ' as a wildcard',
     helpPayload: 'Any other key searches the payload: ',
     helpClick: ['Click a cell to add it; ', '+click excludes it.'],
-    helpEnter: ' searches the whole history.',
     openQuote: 'The quote is not closed: everything after it is one phrase.',
     unknownValue: (key: string, value: string, known: string) =>
       `No ${key} is called “${value}”. Known values: ${known}.`,

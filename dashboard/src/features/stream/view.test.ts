@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CallPairs } from '../../lib/stream/callPairs'
 import { Entry } from '../../lib/stream/eventView'
-import { parse } from '../../lib/stream/filter'
 import { RingBuffer } from '../../lib/stream/ringBuffer'
 import { anEvent } from '../../testing/factories'
 import { StreamView, MOST_OLDER } from './view'
@@ -29,18 +28,18 @@ describe('StreamView', () => {
     expect(shown()).toEqual([3, 4, 5, 6, 7])
   })
 
-  it('contains exactly the events that match the filter', () => {
-    const { view, add, shown } = setup(6)
-    add(2, 'a')
-    add(2, 'b')
-    view.setFilter(parse('agent:b'))
-    add(1, 'a')
-    add(1, 'b')
-    expect(shown()).toEqual([3, 4, 6])
-    add(5, 'a')
-    expect(shown()).toEqual([6])
-    view.setFilter(parse(''))
-    expect(shown()).toEqual([6, 7, 8, 9, 10, 11])
+  it('can show other entries', () => {
+    const { ring, view, add, shown } = setup(6)
+    add(2)
+    const matches = new RingBuffer<Entry>(6)
+    view.show(matches)
+    expect(shown()).toEqual([])
+    add(2)
+    matches.push(ring.at(3)!)
+    view.sync()
+    expect(shown()).toEqual([4])
+    view.show(ring)
+    expect(shown()).toEqual([1, 2, 3, 4])
   })
 
   it('does not change while paused, and counts new events', () => {
@@ -55,14 +54,17 @@ describe('StreamView', () => {
     expect(view.fresh).toBe(0)
   })
 
-  it('can be filtered while paused', () => {
-    const { view, add, shown } = setup(10)
-    add(2, 'a')
-    add(2, 'b')
+  it('can show other entries while paused, and follow them without a gap', () => {
+    const { view, entries, shown } = setup(10)
     view.pause()
-    view.setFilter(parse('agent:a'))
-    add(1, 'a')
+    const matches = new RingBuffer<Entry>(10)
+    view.show(matches)
+    view.prepend(entries(1, 2), 1, false)
+    for (const entry of entries(4)) matches.push(entry)
+    view.sync()
     expect([shown(), view.fresh, view.paused]).toEqual([[1, 2], 1, true])
+    view.follow()
+    expect([shown(), view.reached]).toEqual([[1, 2, 4], 1])
   })
 
   it('prepends each history event once, and reports how far back it reaches', () => {
@@ -74,7 +76,7 @@ describe('StreamView', () => {
     expect([view.indexOf(50), view.indexOf(48), view.indexOf(7)]).toEqual([2, 0, -1])
     view.prepend(entries(3), 0, true)
     expect([shown(), view.complete]).toEqual([[3, 48, 49, 50, 51], true])
-    view.setFilter(parse('agent:a'))
+    view.show(ring)
     expect([view.reached, view.complete]).toEqual([undefined, false])
   })
 
@@ -114,11 +116,11 @@ describe('StreamView', () => {
     const { ring, view, shown } = setup(10)
     const at = (id: number, timestamp: number) => ring.push(new Entry(anEvent(id, { timestamp })))
     for (const id of [1, 2, 3, 4]) at(id, id * 1000)
-    view.setFilter(parse(''), { since: 2500 }, 4000)
+    view.show(ring, { since: 2500 }, 4000)
     expect(shown()).toEqual([2, 3, 4])
     view.sync(6000)
     expect(shown()).toEqual([4])
-    view.setFilter(parse(''), { from: 2000, to: 4000 }, 4000)
+    view.show(ring, { from: 2000, to: 4000 }, 4000)
     expect(shown()).toEqual([2, 3])
     at(5, 5000)
     view.sync(5000)
@@ -181,29 +183,31 @@ describe('StreamView', () => {
         for (const entry of all.toReversed()) pairs.add(entry)
         return all
       }
-      return { view, shown, live, history }
+      return { ring, view, shown, live, history }
     }
 
-    it('have one row, that of their start, also after a change of the filter', () => {
-      const { view, shown, live } = calls()
+    it('have one row, that of their start, also after others were shown', () => {
+      const { ring, view, shown, live } = calls()
       live(half(1, 'Pre', 'a'), half(2, 'Pre', 'b'), half(3, 'Post', 'a'))
       expect(shown()).toEqual([1, 2])
       expect([view.at(0)?.other?.id, view.rowOf(3), view.rowOf(2), view.rowOf(9)]).toEqual([3, 0, 1, -1])
       view.pause()
       live(half(4, 'Post', 'b'))
       expect([view.fresh, shown()]).toEqual([0, [1, 2]])
-      view.setFilter(parse('type:Post*'))
+      const ends = new RingBuffer<Entry>(10)
+      for (const id of [3, 4]) ends.push(ring.find(id)!)
+      view.show(ends)
       expect(shown()).toEqual([3, 4])
-      view.setFilter(parse('type:*ToolUse'))
+      view.show(ring)
       expect(shown()).toEqual([1, 2])
     })
 
     it('have the row of their end if the range starts between, or the start is not held', () => {
-      const { view, shown, live } = calls(2)
+      const { ring, view, shown, live } = calls(2)
       live(half(1, 'Pre', 'a', 100), half(2, 'Post', 'a', 200))
-      view.setFilter(parse(''), { from: 150 }, 300)
+      view.show(ring, { from: 150 }, 300)
       expect(shown()).toEqual([2])
-      view.setFilter(parse(''), {}, 300)
+      view.show(ring, {}, 300)
       live(half(3, 'Pre', 'b'), half(4, 'Pre', 'c'))
       live(half(5, 'Post', 'b'))
       expect(shown()).toEqual([4, 5])
@@ -236,79 +240,6 @@ describe('StreamView', () => {
     ring.push(new Entry(anEvent(900)))
     view.sync()
     expect(shown()).toEqual([900])
-  })
-
-  it('shows the newest matches of a scan first, and the others when it is complete', () => {
-    const { view, add, shown } = setup(1000)
-    add(1000)
-    view.setFilter(parse('agent:a'), {}, 0, () => false)
-    expect([view.scanning, view.length < 1000, shown().at(-1)]).toEqual([true, true, 1000])
-    const [key, cursor] = [view.base + view.indexOf(1000), view.end]
-    add(1)
-    while (view.scanning) view.scan(0, () => false)
-    expect(shown()).toEqual(Array.from({ length: 1000 }, (_, i) => i + 2))
-    expect(view.base + view.indexOf(1000)).toBe(key)
-    const later: number[] = []
-    view.newest(cursor, (e) => later.push(e.id) > 0)
-    expect(later).toEqual([1001])
-  })
-
-  it('completes a scan while paused, and before history rows', () => {
-    const { view, add, shown, entries } = setup(1000)
-    add(1000)
-    view.setFilter(parse('agent:a'), {}, 0, () => false)
-    view.pause()
-    add(1)
-    while (view.scanning) view.scan(0, () => false)
-    expect(shown().slice(-2)).toEqual([999, 1000])
-    expect([view.length, view.fresh]).toEqual([999, 1]) // the oldest was overwritten before it was read
-    view.setFilter(parse('agent:*'), {}, 0, () => false)
-    view.prepend(entries(0), 0, true)
-    expect([view.scanning, view.length, shown()[0]]).toEqual([false, 1001, 0])
-  })
-
-  it('drops a scan if the hub was replaced', () => {
-    const { ring, view, add, shown } = setup(1000)
-    add(1000)
-    view.setFilter(parse('agent:a'), {}, 0, () => false)
-    ring.clear()
-    ring.push(new Entry(anEvent(900, { source_app: 'a' })))
-    view.scan(0)
-    view.sync()
-    expect(shown()).toEqual([900])
-  })
-
-  it('contains the same rows however the filter was reached', () => {
-    const word = fc.constantFrom(
-      'o',
-      'po',
-      'post',
-      '-po',
-      '-post',
-      'agent:b',
-      '-agent:b',
-      'agent:*',
-      '/P.s/',
-      '',
-    )
-    fc.assert(
-      fc.property(fc.array(fc.tuple(word, word, fc.nat(9)), { minLength: 1, maxLength: 8 }), (steps) => {
-        const { ring, view, add, shown } = setup(300)
-        add(200, 'a')
-        add(150, 'b')
-        add(100, 'post')
-        for (const [a, b, n] of steps) {
-          add(n * 10, 'b')
-          view.setFilter(parse(`${a} ${b}`), {}, 0, () => false)
-          if (n > 2) view.scan(0, () => n > 4)
-        }
-        view.scan()
-        view.sync()
-        const whole = new StreamView(ring)
-        whole.setFilter(view.filter)
-        expect(shown()).toEqual(Array.from({ length: whole.length }, (_, i) => whole.at(i)?.id))
-      }),
-    )
   })
 
   it('keeps base + index constant for an entry on screen', () => {

@@ -1,28 +1,21 @@
 import { bisect } from '../../lib/format/bisect'
 import type { Entry } from '../../lib/stream/eventView'
-import { matches, parse, usesTranscripts, type Filter } from '../../lib/stream/filter'
 import type { RingBuffer } from '../../lib/stream/ringBuffer'
 import { rangeStart, type TimeRange } from './timeRange'
 
 /** Maximum number of history rows in a view. */
 export const MOST_OLDER = 50_000
 
-/** Number of rows that fill any screen. */
-const SCREEN = 200
-/** Number of entries that a scan reads before it reads the clock. */
-const BETWEEN_CHECKS = 64
-
 const isWithin = (entry: Entry, from: number, to: number | undefined): boolean =>
   entry.at >= from && (to === undefined || entry.at < to)
 
 /**
- * The rows of the stream: the matching entries of the ring buffer, live or frozen, preceded
- * by matches from the hub's history. The rows have no gaps. The start and the end of a call are
+ * The rows of the stream: the entries of a ring buffer, live or frozen, preceded
+ * by those from the hub's history. The rows have no gaps. The start and the end of a call are
  * one row, usually that of the start. While the view is frozen, rows do not move and new matches
  * are only counted.
  */
 export class StreamView {
-  filter: Filter = parse('')
   range: TimeRange = {}
   /** The id down to which the history is searched; undefined if it is not. */
   reached: number | undefined
@@ -38,11 +31,9 @@ export class StreamView {
   private head = 0
   /** The next ring buffer position to read. */
   private next = 0
-  /** The ring buffer position that the scan for the current filter reads next, downward; undefined once it is complete. */
-  private restAt: number | undefined
-  /** Matches of the scan that are not among the rows yet, newest first. */
-  private unshown: Entry[] = []
   private older: Entry[] = []
+  /** The ids of the ends of calls that the history has and a row of a start shows. */
+  private olderEnds = new Set<number>()
   /** The ends of calls that arrived since the last call of newest(). */
   private ends: Entry[] = []
   private frozen: Entry[] | undefined
@@ -50,7 +41,7 @@ export class StreamView {
   private seen = 0
   private arrived = 0
 
-  constructor(private readonly ring: RingBuffer<Entry>) {}
+  constructor(private ring: RingBuffer<Entry>) {}
 
   get paused(): boolean {
     return this.frozen !== undefined
@@ -61,15 +52,12 @@ export class StreamView {
     return this.frozen ? this.arrived - this.seen : 0
   }
 
-  /**
-   * Applies another filter or range. A frozen view stays frozen. Held entries are read newest
-   * first for as long as proceed returns true; scan() reads the others.
-   */
-  setFilter(filter: Filter, range: TimeRange = {}, now = 0, proceed = () => true): void {
-    this.filter = filter
+  /** Shows other entries, or another range of them. A frozen view stays frozen. now: the hub's clock. */
+  show(ring: RingBuffer<Entry>, range: TimeRange = {}, now = 0): void {
+    this.ring = ring
     this.range = range
     this.forgetHistory()
-    this.reset(now, proceed)
+    this.reset(now)
     if (!this.frozen) return
     this.detached = false
     this.frozen = undefined
@@ -78,79 +66,38 @@ export class StreamView {
 
   private forgetHistory(): void {
     this.older = []
+    this.olderEnds.clear()
     this.reached = undefined
     this.complete = false
   }
 
-  /** Empties the rows and begins a scan. */
-  private reset(now: number, proceed?: () => boolean): void {
-    this.restAt = this.ring.end - 1
+  private reset(now: number): void {
     this.dropped += this.found.length
     this.found = []
-    this.unshown = []
     this.head = 0
-    this.next = this.ring.end
-    this.scan(now, proceed)
+    this.next = this.ring.start
+    this.sync(now)
   }
 
-  /** Held entries have no transcripts: the hub finds the rows of a filter about them. */
-  private isMatch(entry: Entry): boolean {
-    return !usesTranscripts(this.filter) && matches(this.filter, entry)
-  }
-
-  /** What a held entry is: a row, or the end of a call, in the row of its start; undefined if it doesn't match. */
+  /** What a held entry is: a row, or the end of a call, in the row of its start; undefined if it is out of range. */
   private roleOf(entry: Entry, from: number): 'row' | 'end' | undefined {
     const { to } = this.range
-    const matches = (e: Entry) => isWithin(e, from, to) && this.isMatch(e)
+    if (!isWithin(entry, from, to)) return undefined
     const { other } = entry
-    if (!matches(entry)) return undefined
     if (!other || other.id > entry.id) return 'row'
-    if (this.ring.find(other.id) && matches(other)) return 'end'
+    const start = this.ring.find(other.id)
+    if (start && isWithin(start, from, to)) return 'end'
     return !this.detached && this.older.some(({ id }) => id === other.id) ? 'end' : 'row'
   }
 
   /** Without the entries that a row, or an earlier one of them, shows. */
   private withoutRows(entries: Entry[]): Entry[] {
     const ids = new Set(entries.map((e) => e.id))
-    return entries.filter(
-      ({ id, other }) => !other || (this.indexOf(other.id) < 0 && (other.id > id || !ids.has(other.id))),
-    )
-  }
-
-  /** Whether some of the held entries are still to be read for the filter. */
-  get scanning(): boolean {
-    return this.restAt !== undefined
-  }
-
-  /**
-   * Reads held entries, newest first, until proceed returns false. Matches become rows once a
-   * screen is not full without them, or the scan is complete. Returns the number of new rows.
-   */
-  scan(now = 0, proceed = () => true): number {
-    if (this.restAt === undefined) return 0
-    const from = rangeStart(this.range, now)
-    for (let n = 1; this.restAt >= this.ring.start; n++) {
-      const entry = this.ring.at(this.restAt--)
-      if (entry && this.roleOf(entry, from) === 'row') this.unshown.push(entry)
-      if (n % BETWEEN_CHECKS === 0 && !proceed()) break
-    }
-    if (this.restAt < this.ring.start) this.restAt = undefined
-    else if (this.found.length - this.head >= SCREEN) return 0
-    return this.showScanned(from)
-  }
-
-  private showScanned(from: number): number {
-    const rows = this.unshown.reverse()
-    this.unshown = []
-    this.found = rows.concat(this.head > 0 ? this.found.slice(this.head) : this.found)
-    this.dropped += this.head - rows.length
-    this.head = 0
-    if (this.frozen && !this.detached) {
-      this.frozen = rows.concat(this.frozen)
-      this.frozenBase -= rows.length
-    }
-    this.dropStale(from)
-    return rows.length
+    return entries.filter(({ id, other }) => {
+      if (!other || (this.indexOf(other.id) < 0 && (other.id > id || !ids.has(other.id)))) return true
+      if (other.id < id) this.olderEnds.add(id)
+      return false
+    })
   }
 
   /** Reads new entries from the ring buffer. now: the hub's clock. */
@@ -200,14 +147,13 @@ export class StreamView {
 
   follow(): void {
     // If entries were overwritten in the meantime, there would be a gap after the history.
-    if (this.detached || this.frozen?.[0] !== this.found[this.head]) this.forgetHistory()
+    if (this.frozen && (this.detached || this.frozenBase !== this.dropped + this.head)) this.forgetHistory()
     this.frozen = undefined
     this.detached = false
   }
 
   /** Adds history matches before the first row. reached: the id down to which was searched. */
   prepend(entries: Entry[], reached: number, complete: boolean): void {
-    this.scan() // otherwise there would be a gap
     const first = this.at(0)?.id ?? Infinity
     this.older = [...this.withoutRows(entries.filter((e) => e.id < first)), ...this.older]
     this.reached = reached
@@ -238,7 +184,6 @@ export class StreamView {
 
   /** Reattaches the view to the live entries, once there is no gap between them. */
   rejoinLive(): void {
-    this.scan()
     this.append(this.found.slice(this.head))
     this.detached = false
     this.seen = this.arrived
@@ -271,7 +216,8 @@ export class StreamView {
   newest(down: number, each: (entry: Entry) => boolean): void {
     const fn = (entry: Entry) => {
       const { other } = entry
-      if (down === 0 && other && other.id > entry.id && this.isMatch(other)) each(other)
+      const ends = other && other.id > entry.id && (this.ring.find(other.id) ?? this.olderEnds.has(other.id))
+      if (down === 0 && ends) each(other)
       return each(entry)
     }
     if (down > 0) this.ends.forEach(each)

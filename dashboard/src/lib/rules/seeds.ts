@@ -1,6 +1,6 @@
 import { isNumber } from '../api/exactJson'
 import { callPreview, type CallPreview } from '../format/callPreview'
-import { parse, type Term } from '../stream/filter'
+import { termsOf, type Term } from '../stream/filter'
 import type { Request } from '../stream/requests'
 import type { PolicyLine, Rule } from '../api/schema'
 import type { Event } from '../api/types'
@@ -103,7 +103,7 @@ function termCondition({ not, key, value, regex }: Term): ConditionDraft | undef
 export function seedFromFilter(text: string): RuleSeed {
   const form = { ...emptyForm(), clauses: [] as ConditionDraft[] }
   const ignored: string[] = []
-  for (const term of parse(text).terms) {
+  for (const term of termsOf(text)) {
     const plain = !term.not && !term.regex
     if (plain && term.key === 'tool' && !term.value.includes('*')) form.tool = term.value
     else if (plain && (term.key === 'agent' || term.key === 'app') && !term.value.includes('*'))

@@ -1,8 +1,5 @@
 import type { Event } from '../api/types'
 
-/** Case-folds a text. ς is a final σ, and ſ is an old s. */
-export const fold = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ').replaceAll('ſ', 's')
-
 /** The tool name of an event, wherever its client put it. */
 export function toolOf(e: Event): string | undefined {
   if (e.tool_name) return e.tool_name

@@ -1,6 +1,5 @@
-import { isNumber } from '../api/exactJson'
 import { uidTime } from '../format/clock'
-import { fold, toolOf } from './eventText'
+import { toolOf } from './eventText'
 import type { Event, Json } from '../api/types'
 
 /** The visual style of an event in the stream. */
@@ -85,21 +84,7 @@ export function summaryWithoutTool(e: Event): string {
   return name.length > 2 && line.startsWith(name) ? line.slice(name.length) : line
 }
 
-/** Maximum length of the searchable text; equal to the hub's maxText. */
-const MAX_TEXT = 8000
-
-function collect(value: Json | undefined, into: string[], budget: number): number {
-  if (budget <= 0 || value === undefined || value === null) return budget
-  if (typeof value === 'object' && !isNumber(value)) {
-    for (const inner of Object.values(value)) budget = collect(inner, into, budget)
-    return budget
-  }
-  const text = String(value).slice(0, budget)
-  into.push(text)
-  return budget - text.length
-}
-
-/** An event with cached data for display and filtering. */
+/** An event with cached data for display. */
 export class Entry {
   readonly id: number
   /** When the hub received it, or else the agent's timestamp. Unix ms. */
@@ -108,22 +93,10 @@ export class Entry {
   durationMs: number | undefined
   /** The event that ends the tool call that this one starts, or the reverse, once the page has both. */
   other: Entry | undefined
-  private searched: string | undefined
 
   constructor(public event: Event) {
     this.id = event.id
     this.at = receivedAt(event)
-  }
-
-  /** The text that bare words of a filter search. */
-  text(): string {
-    if (this.searched !== undefined) return this.searched
-    const e = this.event
-    const names = [e.source_app, e.session_id, e.hook_event_type, toolOf(e) ?? '']
-    const parts = [...names, e.summary ?? '', e.error ?? '', summaryLine(e)]
-    const budget = collect(e.humanInTheLoop as Json | undefined, parts, MAX_TEXT)
-    collect(e.payload, parts, budget)
-    return (this.searched = fold(parts.join('\n')))
   }
 }
 

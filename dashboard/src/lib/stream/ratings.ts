@@ -21,10 +21,3 @@ export function storeRatings(calls: readonly RiskyCall[]): void {
 }
 
 export const clearRatings = (): void => ratings.clear()
-
-/** The keys of a filter that a rating has values of. */
-export const ratedKeys: Record<string, (call: RiskyCall) => string | undefined> = {
-  risk: (call) => call.risk,
-  decided: (call) => call.decided,
-  outcome: (call) => call.outcome,
-}
