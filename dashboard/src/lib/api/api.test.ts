@@ -14,6 +14,20 @@ it('does not hide a body that is not JSON', async () => {
   await expect(get('/api/me')).rejects.toBeInstanceOf(SyntaxError)
 })
 
+it('takes a signal after the params only', async () => {
+  const fetched = vi.fn(() => Promise.resolve(new Response('[]')))
+  vi.stubGlobal('fetch', fetched)
+  const { signal } = new AbortController()
+  await get('/api/me', undefined, signal)
+  await get('/api/people', undefined, signal)
+  expect(fetched.mock.calls).toEqual([
+    ['/api/me', { signal }],
+    ['/api/people', { signal }],
+  ])
+  // @ts-expect-error: it would be sent as the params
+  await get('/api/people', signal)
+})
+
 it('encodes every value of a path, and half an emoji', async () => {
   const fetched = vi.fn(() => Promise.resolve(new Response('[]')))
   vi.stubGlobal('fetch', fetched)

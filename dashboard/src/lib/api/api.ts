@@ -106,10 +106,13 @@ function fill(path: string, params: object = {}): string {
   return query.size > 0 ? `${filled}?${query}` : filled
 }
 
+/** A route without params takes undefined for them, so that a signal can't take their place. */
+type Query<R> = R extends { params: unknown } ? Params<R> : [params?: undefined]
+
 /** Reads a route of the hub: `get('/events/:id', { id })`. The params are the values of its path and query. */
 export function get<P extends Path<'GET'>>(
   path: P,
-  ...sent: [...Params<Routes['GET'][P]>, signal?: AbortSignal]
+  ...sent: [...Query<Routes['GET'][P]>, signal?: AbortSignal]
 ): Promise<Result<Routes['GET'][P]>> {
   const [params, signal] = sent as unknown as [object?, AbortSignal?]
   return call(fill(path, params), signal && { signal })
