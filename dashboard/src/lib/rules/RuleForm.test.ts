@@ -3,15 +3,17 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { toRequest, type Request } from '../stream/requests'
 import { aRequest, commandView } from '../../testing/factories'
 import type { RuleDraft, RulePreview } from '../api/types'
+import { call } from '../api/api'
 import { me } from '../api/currentUser.svelte'
 import RuleForm from './RuleForm.svelte'
-import { seedFromRequest } from './seeds'
+import { seedFromFile, seedFromRequest } from './seeds'
 
 const drafts: RuleDraft[] = []
 let exact: RulePreview['exact']
 vi.mock('../api/api', async (original) => ({
   ...(await original<object>()),
   post: (path: string, draft: RuleDraft) => {
+    if (path === '/api/policies/replay') return call(path) // the hub is offline
     expect(path).toBe('/api/rules/preview')
     drafts.push(draft)
     return Promise.resolve({ rule: { text: 'Allow some calls' }, exact, looked: 0, matched: 0, examples: [] })
@@ -64,5 +66,15 @@ describe('RuleForm', () => {
     exact = 'call'
     expect(await open('make x; ls')).toEqual(['call'])
     await vi.waitFor(() => expect(drafts.at(-1)).toMatchObject({ scope: 'call' }))
+  })
+
+  it('copies the command for a file without the hub', async () => {
+    const close = () => undefined
+    const seed = seedFromFile('{ "tool": "Bash", "then": "deny", "reason": "not here" }')
+    render(RuleForm, { seed, close, made: close })
+    const copy = () =>
+      [...document.querySelectorAll('button')].find((b) => b.textContent.includes('Copy command'))
+    expect(copy()?.disabled).toBe(true)
+    await vi.waitFor(() => expect(copy()?.disabled).toBe(false))
   })
 })
