@@ -42,6 +42,8 @@ it('sessionState distinguishes needs-you, working, idle and ended', () => {
   expect(sessionState({ ...s, ended: true }, 1000)).toBe('ended')
   expect(sessionState(s, 60_999)).toBe('working')
   expect(sessionState(s, 61_000)).toBe('idle')
+  expect(sessionState({ ...s, asked: 1, events: 2 }, 1000)).toBe('working')
+  expect(sessionState({ ...s, asked: 1, events: 1 }, 1000)).toBe('idle')
 })
 
 describe('barDescription', () => {

@@ -64,13 +64,16 @@ export function barDescription(bar: Bar, session: Session, now: number): string 
 
 /** The state of a session, from its summary and, if the page has them, its requests. */
 export function sessionState(
-  s: Pick<SessionSummary, 'pending' | 'ended' | 'lastAt'> & { frozen?: boolean },
+  s: Pick<SessionSummary, 'pending' | 'ended' | 'lastAt'> &
+    Partial<Pick<SessionSummary, 'events' | 'asked'>> & { frozen?: boolean },
   now: number,
   { asks, waitsSince, lostAt }: AgentRequests = {},
 ): AgentState {
   const pending = s.pending > 0 && waitsSince === undefined && lostAt === undefined
+  // A program that only asks reports no work, such as hookback ask.
+  const phase = s.asked && s.events === s.asked ? 'no_turn' : undefined
   return agentState(
-    { ...s, asks: asks !== undefined || pending, waits: waitsSince !== undefined, lostAt },
+    { ...s, asks: asks !== undefined || pending, waits: waitsSince !== undefined, lostAt, phase },
     now,
   )
 }
