@@ -125,20 +125,7 @@ function deliverySteps(d: Delivery, arrived: string, respondedAt: number | undef
 
 const step = (state: StepState, label: string, took?: string): Step => ({ state, label, took })
 
-function problemTitle(d: Delivery): string | undefined {
-  const { problems } = copy
-  switch (d.state) {
-    case 'unconfirmed':
-      return problems.unconfirmed
-    case 'refused':
-      return problems.refused
-    case 'unreachable':
-      return d.nextAttemptAt !== undefined ? problems.retrying : problems.unreachable
-    case 'too_late':
-      return problems.tooLate
-    case 'blocked':
-      return problems.blocked
-    default:
-      return undefined
-  }
-}
+const problems: Partial<Record<string, string>> = copy.problems
+
+const problemTitle = ({ state, nextAttemptAt }: Delivery): string | undefined =>
+  state === 'unreachable' && nextAttemptAt !== undefined ? copy.retrying : problems[state]

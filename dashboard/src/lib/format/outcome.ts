@@ -70,34 +70,16 @@ export function requestOutcome(r: Request): Outcome {
   return outcomes.get('answered') as Outcome
 }
 
+const sources: Partial<Record<string, string>> = copy.resolvedBy.sources
+
 /** Names the person, rule or event that resolved the request. */
 export function resolvedBy(r: Request): string {
-  const { status } = r
-  if (r.submission || (r.mine && status.outcome !== '__no_quorum__')) return copy.resolvedBy.you
-  switch (status.source) {
-    case 'rule':
-      return copy.resolvedBy.rule
-    case 'timeout':
-      return copy.resolvedBy.deadline
-    case 'quorum':
-      return status.outcome === '__no_quorum__'
-        ? copy.resolvedBy.votes
-        : (status.respondedBy?.name ?? copy.resolvedBy.votes)
-    case 'dismissed':
-      return copy.resolvedBy.atAgent
-    case 'agent':
-      return agentSideOutcome(r) ? copy.resolvedBy.atAgent : copy.resolvedBy.agent
-    case 'session_end':
-      return copy.resolvedBy.sessionEnd
-    case 'orphaned':
-      return copy.resolvedBy.disconnect
-    case 'superseded':
-      return copy.resolvedBy.newerRequest
-    case 'freeze':
-      return copy.resolvedBy.freeze
-    default:
-      return (status.held?.by ?? status.respondedBy)?.name ?? copy.resolvedBy.unknown
-  }
+  const { source = '', outcome, held, respondedBy } = r.status
+  if (r.submission || (r.mine && outcome !== '__no_quorum__')) return copy.resolvedBy.you
+  if (source === 'quorum')
+    return (outcome === '__no_quorum__' ? undefined : respondedBy?.name) ?? copy.resolvedBy.votes
+  if (source === 'agent' && agentSideOutcome(r)) return copy.resolvedBy.sources.dismissed
+  return sources[source] ?? (held?.by ?? respondedBy)?.name ?? copy.resolvedBy.unknown
 }
 
 /** Why this page's answer was not accepted; undefined if it was, or if there was none. */

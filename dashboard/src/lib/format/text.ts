@@ -62,16 +62,19 @@ export const requestText = {
     },
     resolvedBy: {
       you: 'you',
-      rule: 'a rule',
-      deadline: 'the deadline',
       votes: 'the votes',
-      atAgent: 'a person at the agent',
-      agent: 'the agent',
-      sessionEnd: 'the end of the session',
-      disconnect: 'the agent disconnecting',
-      freeze: 'a freeze',
-      newerRequest: 'a newer request of the agent',
       unknown: 'unknown',
+      /** By the source of the status. */
+      sources: {
+        rule: 'a rule',
+        timeout: 'the deadline',
+        dismissed: 'a person at the agent',
+        agent: 'the agent',
+        session_end: 'the end of the session',
+        orphaned: 'the agent disconnecting',
+        superseded: 'a newer request of the agent',
+        freeze: 'a freeze',
+      },
     },
     expiredFirst: 'It ended before your answer arrived. This is how it ended.',
     supersededBy: (who: string) =>
@@ -106,14 +109,15 @@ export const requestText = {
     ranDespiteDenial: 'It ran although it was denied',
     ranUnapproved: 'It ran without approval',
     attempts: (n: number) => plural(n, '1 attempt', `${n} attempts`),
+    /** By the state of the delivery. */
     problems: {
       unconfirmed: 'Connection lost',
       refused: 'The agent refused the answer',
-      retrying: 'The agent can’t be reached',
       unreachable: 'The agent could not be reached',
-      tooLate: 'The answer came too late',
+      too_late: 'The answer came too late',
       blocked: 'The hub may not call this agent',
     },
+    retrying: 'The agent can’t be reached',
   },
 
   call: {
