@@ -5,7 +5,7 @@ import { kindText } from './notificationText'
 export interface Field {
   id: string
   label: string
-  hint: string
+  hint?: string
   placeholder?: string
   secret?: boolean
   /** May be left empty. */
@@ -36,8 +36,7 @@ const fromWebhook =
 
 const webhookField = (placeholder: string): Field => ({
   id: 'url',
-  label: kindText.webhookUrl,
-  hint: kindText.webhookHint,
+  ...kindText.webhookUrl,
   placeholder,
   secret: true,
 })
@@ -56,26 +55,9 @@ export const channelKinds: readonly ChannelKind[] = [
     id: 'slackButtons',
     ...kindText.slackButtons,
     fields: [
-      {
-        id: 'bot',
-        label: kindText.slackButtons.bot,
-        hint: kindText.slackButtons.botHint,
-        placeholder: 'xoxb-…',
-        secret: true,
-      },
-      {
-        id: 'app',
-        label: kindText.slackButtons.app,
-        hint: kindText.slackButtons.appHint,
-        placeholder: 'xapp-…',
-        secret: true,
-      },
-      {
-        id: 'channels',
-        label: kindText.slackButtons.channels,
-        hint: kindText.slackButtons.channelsHint,
-        placeholder: 'C0123456789',
-      },
+      { id: 'bot', ...kindText.slackButtons.bot, placeholder: 'xoxb-…', secret: true },
+      { id: 'app', ...kindText.slackButtons.app, placeholder: 'xapp-…', secret: true },
+      { id: 'channels', ...kindText.slackButtons.channels, placeholder: 'C0123456789' },
     ],
     url: (f) => {
       const channels = (f.channels ?? '').split(/[\s,]+/).filter(Boolean)
@@ -100,19 +82,8 @@ export const channelKinds: readonly ChannelKind[] = [
     id: 'telegram',
     ...kindText.telegram,
     fields: [
-      {
-        id: 'token',
-        label: kindText.telegram.token,
-        hint: kindText.telegram.tokenHint,
-        placeholder: '110201543:AAH…',
-        secret: true,
-      },
-      {
-        id: 'chats',
-        label: kindText.telegram.chats,
-        hint: kindText.telegram.chatsHint,
-        placeholder: '@team, 123456',
-      },
+      { id: 'token', ...kindText.telegram.token, placeholder: '110201543:AAH…', secret: true },
+      { id: 'chats', ...kindText.telegram.chats, placeholder: '@team, 123456' },
     ],
     url: (f) => {
       const chats = (f.chats ?? '').split(/[\s,]+/).filter(Boolean)
@@ -124,14 +95,8 @@ export const channelKinds: readonly ChannelKind[] = [
     id: 'ntfy',
     ...kindText.ntfy,
     fields: [
-      { id: 'host', label: kindText.server, hint: kindText.ntfy.hostHint, placeholder: 'ntfy.sh' },
-      {
-        id: 'topic',
-        label: kindText.ntfy.topic,
-        hint: kindText.ntfy.topicHint,
-        placeholder: 'hookback-a8f3k2',
-        secret: true,
-      },
+      { id: 'host', ...kindText.ntfy.host, placeholder: 'ntfy.sh' },
+      { id: 'topic', ...kindText.ntfy.topic, placeholder: 'hookback-a8f3k2', secret: true },
     ],
     url: (f) => {
       const server = parseHost(f.host)
@@ -142,13 +107,8 @@ export const channelKinds: readonly ChannelKind[] = [
     id: 'gotify',
     ...kindText.gotify,
     fields: [
-      {
-        id: 'host',
-        label: kindText.server,
-        hint: kindText.gotify.hostHint,
-        placeholder: 'gotify.example.com',
-      },
-      { id: 'token', label: kindText.gotify.token, hint: '', secret: true },
+      { id: 'host', ...kindText.gotify.host, placeholder: 'gotify.example.com' },
+      { id: 'token', ...kindText.gotify.token, secret: true },
     ],
     url: (f) => {
       const server = parseHost(f.host)
@@ -159,8 +119,8 @@ export const channelKinds: readonly ChannelKind[] = [
     id: 'pushover',
     ...kindText.pushover,
     fields: [
-      { id: 'user', label: kindText.pushover.user, hint: '', secret: true },
-      { id: 'token', label: kindText.pushover.token, hint: '', secret: true },
+      { id: 'user', ...kindText.pushover.user, secret: true },
+      { id: 'token', ...kindText.pushover.token, secret: true },
     ],
     url: (f) =>
       /^\w+$/.test(f.user ?? '') && /^\w+$/.test(f.token ?? '')
@@ -180,32 +140,11 @@ export const channelKinds: readonly ChannelKind[] = [
     id: 'smtp',
     ...kindText.smtp,
     fields: [
-      {
-        id: 'host',
-        label: kindText.server,
-        hint: kindText.smtp.hostHint,
-        placeholder: 'mail.example.com:587',
-      },
-      { id: 'user', label: kindText.smtp.user, hint: kindText.smtp.userHint, optional: true },
-      {
-        id: 'password',
-        label: kindText.smtp.password,
-        hint: kindText.smtp.passwordHint,
-        secret: true,
-        optional: true,
-      },
-      {
-        id: 'from',
-        label: kindText.smtp.from,
-        hint: kindText.smtp.fromHint,
-        placeholder: 'hookback@example.com',
-      },
-      {
-        id: 'to',
-        label: kindText.smtp.to,
-        hint: kindText.smtp.toHint,
-        optional: true,
-      },
+      { id: 'host', ...kindText.smtp.host, placeholder: 'mail.example.com:587' },
+      { id: 'user', ...kindText.smtp.user, optional: true },
+      { id: 'password', ...kindText.smtp.password, secret: true, optional: true },
+      { id: 'from', ...kindText.smtp.from, placeholder: 'hookback@example.com' },
+      { id: 'to', ...kindText.smtp.to, optional: true },
     ],
     url: (f) => {
       const server = parseHost(f.host)
@@ -218,14 +157,7 @@ export const channelKinds: readonly ChannelKind[] = [
   {
     id: 'webhook',
     ...kindText.webhook,
-    fields: [
-      {
-        id: 'url',
-        label: kindText.webhook.url,
-        hint: kindText.webhook.urlHint,
-        placeholder: 'https://example.com/hooks/hookback',
-      },
-    ],
+    fields: [{ id: 'url', ...kindText.webhook.url, placeholder: 'https://example.com/hooks/hookback' }],
     url: (f) => (/^https?:\/\/[^\s/]+/.test(f.url ?? '') ? f.url : undefined),
   },
 ]

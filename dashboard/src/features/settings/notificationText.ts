@@ -147,12 +147,9 @@ export const kindText = {
     name: 'Slack with buttons',
     instructions:
       'At api.slack.com/apps, create an app, turn on Socket Mode, Interactivity, and the event message.im, add the bot scopes chat:write and im:history, and install it. Then add the app to the channels.',
-    bot: 'Bot token',
-    botHint: 'Under OAuth & Permissions.',
-    app: 'App token',
-    appHint: 'With the scope connections:write, under Basic Information.',
-    channels: 'Channels',
-    channelsHint: 'Channel IDs from each channel’s details, separated by commas.',
+    bot: { label: 'Bot token', hint: 'Under OAuth & Permissions.' },
+    app: { label: 'App token', hint: 'With the scope connections:write, under Basic Information.' },
+    channels: { label: 'Channels', hint: 'Channel IDs from each channel’s details, separated by commas.' },
   },
   discord: {
     name: 'Discord',
@@ -162,30 +159,27 @@ export const kindText = {
   telegram: {
     name: 'Telegram',
     instructions: 'Create a bot with @BotFather, then send it a message or add it to a group.',
-    token: 'Bot token',
-    tokenHint: 'From @BotFather.',
-    chats: 'Chats',
-    chatsHint: 'Chat numbers or @names, separated by commas.',
+    token: { label: 'Bot token', hint: 'From @BotFather.' },
+    chats: { label: 'Chats', hint: 'Chat numbers or @names, separated by commas.' },
   },
   ntfy: {
     name: 'ntfy',
     instructions:
       'Subscribe to a topic in the ntfy app. Anyone who knows its name can read it, so use a long one.',
-    hostHint: 'ntfy.sh, or your own server.',
-    topic: 'Topic',
-    topicHint: 'Letters, digits, - and _.',
+    host: { label: 'Server', hint: 'ntfy.sh, or your own server.' },
+    topic: { label: 'Topic', hint: 'Letters, digits, - and _.' },
   },
   gotify: {
     name: 'Gotify',
     instructions: 'In Gotify, open Apps, create an application, and copy its token.',
-    hostHint: 'Include the port, if it has one.',
-    token: 'Application token',
+    host: { label: 'Server', hint: 'Include the port, if it has one.' },
+    token: { label: 'Application token' },
   },
   pushover: {
     name: 'Pushover',
     instructions: 'On pushover.net, copy your user key and the token of an application that you create.',
-    user: 'User key',
-    token: 'API token',
+    user: { label: 'User key' },
+    token: { label: 'API token' },
   },
   mattermost: {
     name: 'Mattermost',
@@ -194,26 +188,19 @@ export const kindText = {
   smtp: {
     name: 'E-mail',
     instructions: 'A mail server that accepts mail from this hub. Everyone gets mail at their own address.',
-    hostHint: 'Include the port: 587 for STARTTLS, 465 for TLS.',
-    user: 'User',
-    userHint: 'If the server requires one.',
-    password: 'Password',
-    passwordHint: 'Stored by the hub, never shown again.',
-    from: 'From',
-    fromHint: 'The sender’s address.',
-    to: 'To',
-    toHint: 'Send everything to this address. Empty: to each person’s own.',
+    host: { label: 'Server', hint: 'Include the port: 587 for STARTTLS, 465 for TLS.' },
+    user: { label: 'User', hint: 'If the server requires one.' },
+    password: { label: 'Password', hint: 'Stored by the hub, never shown again.' },
+    from: { label: 'From', hint: 'The sender’s address.' },
+    to: { label: 'To', hint: 'Send everything to this address. Empty: to each person’s own.' },
   },
   webhook: {
     name: 'Webhook',
     instructions:
       'The hub posts JSON to this URL, signed according to Standard Webhooks. The secret is shown once, when you add the channel.',
-    url: 'URL',
-    urlHint: 'https, or http within your own network.',
+    url: { label: 'URL', hint: 'https, or http within your own network.' },
   },
-  webhookUrl: 'Webhook URL',
-  webhookHint: 'Treat this URL like a password.',
-  server: 'Server',
+  webhookUrl: { label: 'Webhook URL', hint: 'Treat this URL like a password.' },
 }
 
 /** Strings of the alert rules. */
