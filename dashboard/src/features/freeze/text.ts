@@ -1,7 +1,6 @@
 // The texts of the bar that shows on every screen while agents are frozen.
 export const freezeBarText = {
   label: 'Frozen agents',
-  ago: (ago: string) => `· ${ago}`,
   reason: '· Reason: ',
   session: 'Show the session',
   show: 'Show',

@@ -21,7 +21,7 @@ export const text = {
 export const peopleText = {
   you: 'you',
   owner: 'owner',
-  active: (ago: string) => `active ${ago}`,
+  active: 'active',
   neverSignedIn: 'never signed in',
   passkeys: (n: number) => `${n} ${n === 1 ? 'passkey' : 'passkeys'}`,
   signIns: (n: number) => `${n} ${n === 1 ? 'sign-in' : 'sign-ins'}`,
@@ -95,7 +95,7 @@ export const passkeyText = {
       ? 'A passkey confirms changes of your account and, on a phone, the approval of a high-risk request.'
       : `To approve ${{ critical: 'a critical request', high: 'a high-risk or critical request', unknown: 'a request that is not known to be harmless' }[from]}, you confirm with a passkey: a fingerprint, a face, a PIN, or a security key, for each answer. Denying needs none.`,
   added: (at: string) => `for ${at}, added`,
-  used: (ago: string) => `used ${ago}`,
+  used: 'used',
   neverUsed: 'never used',
   otherOrigin: 'Passkeys are bound to a host name, and this page has a different one.',
   openAt: 'Open this page at',
@@ -136,7 +136,7 @@ export const tokenText = {
   permissionsOf: 'has the permissions of',
   postsAs: 'posts as',
   postsAsAny: 'posts under any name',
-  used: (ago: string) => `used ${ago}`,
+  used: 'used',
   neverUsed: 'never used',
   until: 'until',
   revoke: 'Revoke',

@@ -160,11 +160,10 @@ export const shareListText = {
   list: 'Share links',
   by: 'by',
   transcript: 'with transcript',
-  created: (ago: string) => `created ${ago}`,
+  created: 'created',
   ends: (interval: string) => `ends in ${interval}`,
   neverOpened: 'never opened',
-  opened: (times: number, ago: string) =>
-    `opened ${times === 1 ? 'once' : `${count(times)} times`}, last ${ago}`,
+  opened: (times: number) => `opened ${times === 1 ? 'once' : `${count(times)} times`}, last`,
   revoke: 'Revoke',
   confirmRevoke: 'Confirm revoke',
   about: (session: string, person: string) => `link to ${session} by ${person}`,
