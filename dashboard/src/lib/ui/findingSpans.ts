@@ -94,3 +94,7 @@ function segment(text: string, kind: string, spans: Span[], [from, to]: [number,
 /** The findings at or below a JSON pointer. */
 export const findingsWithin = (findings: NumberedFinding[], at: string | undefined): NumberedFinding[] =>
   findings.filter((f) => at === undefined || f.at === at || (f.at ?? '').startsWith(at + '/'))
+
+const riskTones: Partial<Record<Risk, string>> = { low: 'plain', high: 'no', critical: 'no' }
+/** The tone of a risk. */
+export const riskTone = (risk: Risk): string => riskTones[risk] ?? 'wait'
