@@ -1,3 +1,4 @@
+import type { SignInStep } from '../../lib/api/currentUser.svelte'
 import type { Me, SignIn } from '../../lib/api/types'
 
 /** User-visible strings of People, sign-in, and signed links. */
@@ -154,8 +155,7 @@ export const tokenText = {
   agentTokenHint: 'asks and observes, never answers',
   myToken: 'Me',
   myTokenHint: 'has your permissions, for scripts',
-  mayPostAs: 'May post as',
-  mayPostAsHint: 'Application names, * for any characters. Empty: any name.',
+  mayPostAs: { label: 'May post as', hint: 'Application names, * for any characters. Empty: any name.' },
   expires: 'Expires',
   create: 'Create token',
 }
@@ -178,13 +178,11 @@ export const pairText = {
 }
 
 export const signInText = {
-  titles: {
-    name: 'Welcome to your hub',
-    welcome: (name: string) => `Welcome, ${name}`,
-    pair: 'Pair this device',
-    failed: 'Sign-in failed',
-    signIn: 'Sign in',
-  },
+  /** Titles of steps; the others have that of the form. */
+  titles: { name: 'Welcome to your hub', pair: 'Pair this device', failed: 'Sign-in failed' } as Partial<
+    Record<SignInStep['step'], string>
+  >,
+  welcomeTitle: (name: string) => `Welcome, ${name}`,
   signingIn: 'Signing you in …',
   claimIntro:
     'You are the first person here, so this hub is yours. Your name is shown on every decision you make, to people and agents.',
