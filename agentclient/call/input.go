@@ -24,6 +24,8 @@ func (l *line) xargs(cmd *Command) {
 			value, words = words[0].Text, words[1:]
 		}
 		switch {
+		case option == "-a" || option == "--arg-file":
+			l.addFile(Word{Text: value, Span: cmd.Span}, ReadFile)
 		case option == "-I" || option == "-J" || option == "--replace" && value != "":
 			mark = value
 		case option == "-i" || option == "--replace":

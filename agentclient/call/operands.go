@@ -220,7 +220,7 @@ func shortOption(word, options string) int {
 var outputOptions = map[string][3]string{
 	"curl": {"o", "--output --output-dir"}, "wget": {"OP", "--output-document --directory-prefix"}, "sort": {"o", "--output"}, "tree": {"o", "--output"},
 	"cp": {"t", "--target-directory", "S"}, "mv": {"t", "--target-directory", "S"}, "ln": {"t", "--target-directory", "S"},
-	"install": {"t", "--target-directory", "gmoS"},
+	"install": {"t", "--target-directory", "gmoS"}, "strace": {"o", "--output"}, "ltrace": {"o", "--output"},
 }
 
 // outputs adds the files in the options of a program that name what it writes, and returns them.
@@ -274,6 +274,9 @@ const textOperands = " cd echo printf test [ [[ export alias set unset "
 // wrappersWithFiles are wrappers whose options name files.
 const wrappersWithFiles = " ssh dotenv docker podman nerdctl docker-compose podman-compose kubectl oc npx go cargo "
 
+// bareOperands are programs whose operands may be files that look like names.
+const bareOperands = " 7z 7za aws black code eslint gsutil jest prettier pytest rclone ruff vitest "
+
 // likelyFiles adds the words of another program that look like files: with a slash, or the name of a
 // hidden file. @name is a file of curl and others.
 func (l *line) likelyFiles(name string, cmd *Command) {
@@ -287,10 +290,11 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 	if isStart && (len(cmd.Words) == 1 || strings.HasPrefix(cmd.Words[1].Text, "-")) || name == "fd" {
 		l.listDir()
 	}
-	isPath := false // after -- of git
+	isPath := name == "for" || has(bareOperands, name) // or after -- of git
 	for i, w := range cmd.Words[1:] {
 		text := w.Text
-		isPath = isPath || name == "git" && i > 0 && cmd.Words[i].Text == "--"
+		isSubcommand := i == 1 || i == 3 && cmd.Words[1].Text == "-C"
+		isPath = isPath || name == "git" && (i > 0 && cmd.Words[i].Text == "--" || isSubcommand && has(" add rm mv restore ", cmd.Words[i].Text))
 		if isStart = isStart && !strings.HasPrefix(text, "-") && text != "(" && text != "!"; isStart {
 			l.addFile(w, ListFile)
 			continue
@@ -320,7 +324,7 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		if _, file, ok := strings.Cut(text, ":"); ok && name == "git" {
 			text = file // of a revision
 		}
-		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" || cmd.Words[i].Text == "-e" && name != "dotenv")
+		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" && name != "curl" || cmd.Words[i].Text == "-e" && name != "dotenv")
 		isHidden := len(text) > 1 && text[0] == '.' && text[1] != '.' && text[1] != '/'
 		switch {
 		case strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || i > 0 && cmd.Words[i].Text == "-m":

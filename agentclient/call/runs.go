@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -129,7 +130,9 @@ func (l *line) begin(cmd Command) {
 // dirOptions are the options that tell a program where to work.
 var dirOptions = map[string]string{
 	"git": " -C --work-tree ", "env": " -C --chdir ", "sudo": " -D --chdir ", "make": " -C --directory ", "gmake": " -C --directory ", "tar": " -C --directory ",
-	"go": " -C ", "ninja": " -C ", "cargo": " -C ", "pnpm": " -C --dir ", "npm": " --prefix ", "yarn": " --cwd ", "bun": " --cwd ", "uv": " --directory ",
+	"go": " -C ", "ninja": " -C ", "cargo": " -C ", "pnpm": " -C --dir ", "npm": " -C --prefix ", "yarn": " --cwd ", "bun": " --cwd ", "uv": " --directory ",
+	"bsdtar": " -C ", "cmake": " -S --build ", "mvn": " -f --file ", "mvnw": " -f --file ", "gradle": " -p --project-dir ", "gradlew": " -p --project-dir ",
+	"terraform": " -chdir ", "tofu": " -chdir ", "patch": " -d --directory ",
 }
 
 // dirOption changes to the directory in an option of a program. It reports whether there is one.
@@ -139,8 +142,8 @@ func (l *line) dirOption(name string, cmd *Command) (found bool) {
 		if !isAttached && i+2 < len(cmd.Words) {
 			to = cmd.Words[i+2].Text
 		}
-		if short := w.Text[:min(2, len(w.Text))]; len(w.Text) > 2 && short == "-C" && name != "git" && has(dirOptions[name], short) { // env -Cdir
-			option, to = short, w.Text[2:]
+		if at := shortOption(w.Text, "CD"); at > 0 && name != "git" && has(dirOptions[name], "-"+w.Text[at:at+1]) { // env -Cdir, env -iC dir
+			option, to = "-"+w.Text[at:at+1], cmp.Or(w.Text[at+1:], to)
 		}
 		if has(dirOptions[name], option) {
 			if name == "tar" { // the files before it are here

@@ -133,6 +133,9 @@ func (l *line) inputText() (text Word, known bool) {
 // runsFiles reads the text that the call wrote into the files that a command runs. A program runs its own file.
 func (l *line) runsFiles(name string, cmd *Command) {
 	program := cmd.Words[0]
+	if strings.Contains(program.Text, "/") && !program.Dynamic && volumeOf(program.Text) == "" {
+		l.addMayBe(l.dir, program, ReadFile)
+	}
 	if f := l.c.written[path.Base(program.Text)]; strings.Contains(program.Text, "/") || f != nil && (f.inPath || l.assigned["PATH"]) {
 		l.runsFile(program, program, cmd)
 	}
