@@ -25,6 +25,7 @@ const (
  wsl wine winpty runas prlimit choom uname26 i386 x86_64 start-stop-daemon daemonize daemon dbus-run-session dbus-launch systemd-cat numactl
  cgexec faketime:1 torsocks torify tsocks proxychains proxychains4 cpulimit schedtool sem env_parallel sg:1 runcon:1 machinectl:2 ssh-agent xvfb-run
  gh:2 minikube:1 colima:1 limactl:2 flatpak:2 launchctl:2 tsh:2
+ tini dumb-init gosu:1 su-exec:1 noglob nocorrect tsp envchain:1 infisical:1 lerna:1 devbox:1
  gdb lldb rr git:2 coreutils uutils ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 pdsh clush et parallel-ssh `
 	// joiners run all their operands as one line.
 	joiners = " ssh rsh watch parallel sem env_parallel autossh adb concurrently wsl pdsh clush et pssh parallel-ssh "
@@ -561,12 +562,16 @@ func (l *line) found(cmd *Command) {
 		if cmd.Words[i].isMany {
 			l.unread(cmd.Words[i].Span, "what it runs is known only at run time")
 		}
-		switch cmd.Words[i].Text {
+		switch option, program, _ := strings.Cut(cmd.Words[i].Text, "="); option {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
 			from := i + 1
 			for i++; i < len(cmd.Words) && cmd.Words[i].Text != ";" && cmd.Words[i].Text != "+"; i++ {
 			}
-			if words := cmd.Words[min(from, len(cmd.Words)):min(i, len(cmd.Words))]; len(words) > 0 {
+			words := slices.Clone(cmd.Words[min(from, len(cmd.Words)):min(i, len(cmd.Words))])
+			if program != "" { // fd --exec=rm
+				words = slices.Insert(words, 0, Word{Text: program, Span: cmd.Words[from-1].Span})
+			}
+			if len(words) > 0 {
 				l.command(words, cmd)
 			}
 		}

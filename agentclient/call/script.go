@@ -110,6 +110,9 @@ func (l *line) options(name string, cmd *Command) {
 		case runs && (isScript || isCode(text)) && !isSQL(name, text),
 			names && (text == option || cmd.Words[i].Text == option && !strings.Contains(option, "=")):
 			l.addScript(name, text, w.Span)
+			if has(shellRunners, name) || name == "npx" && has(" -c --call ", cmd.Words[i].Text) {
+				l.script(Word{Text: withoutOption(text), Dynamic: w.Dynamic, Vars: w.Vars, Span: w.Span}, cmd)
+			}
 		case runs && w.IsProcess:
 			l.outputScripts(name, w.Subs)
 		}
@@ -136,6 +139,21 @@ func (l *line) options(name string, cmd *Command) {
 				l.c.Texts = append(l.c.Texts, r.Target.Span)
 			}
 		}
+	}
+}
+
+// shellRunners run words with more than a name in them by a shell.
+const shellRunners = " flock script nix-shell watchexec nodemon hyperfine chokidar onchange sg sbatch "
+
+// withoutOption returns the value in --name=value or -nvalue, and other words as they are.
+func withoutOption(text string) string {
+	switch _, value, ok := strings.Cut(text, "="); {
+	case strings.HasPrefix(text, "--") && ok:
+		return value
+	case strings.HasPrefix(text, "-") && len(text) > 2:
+		return text[2:]
+	default:
+		return text
 	}
 }
 

@@ -21,7 +21,8 @@ env|xargs|parallel|sudo|doas|pkexec|run0|gsudo|runas|su|runuser|nohup|setsid|nic
 strace|ltrace|perf|valgrind|flock|watch|entr|watchexec|nodemon|script|screen|tmux|systemd-run|systemd-inhibit|setpriv|unshare|nsenter|chroot|capsh|firejail|bwrap|proot|fakeroot
 prlimit|choom|uname26|i386|x86_64|start-stop-daemon|daemonize|daemon|dbus-run-session|dbus-launch|systemd-cat|numactl|cgexec|faketime|torsocks|torify|tsocks
 parallel-ssh|proxychains|proxychains4|cpulimit|schedtool|sem|env_parallel|sg|runcon|ssh-agent|xvfb-run|winpty|rr|coreutils|uutils|ld.so|ld-linux.so.2|ld-linux-x86-64.so.2
-ld-linux-aarch64.so.1|clush|et
+ld-linux-aarch64.so.1|clush|et|tini|dumb-init|gosu|su-exec|noglob|nocorrect|tsp|envchain
+infisical|lerna|devbox run|exec
 machinectl shell
 aws ssm|ecs
 az vm|ssh|container

@@ -132,4 +132,40 @@ var obfuscationCases = []commandCase{
 	{"cat <", []string{
 		"high unreadable: <",
 	}},
+	{"flock -xn /tmp/l -c 'rm -rf x'", []string{
+		"medium recursive_delete: rm -rf x",
+	}},
+	{"script -c'rm -rf x' out", []string{
+		"medium recursive_delete: -c'rm -rf x'",
+	}},
+	{"npx --yes -c 'rm -rf x'", []string{
+		"medium recursive_delete: rm -rf x",
+	}},
+	{"nix-shell --run 'rm -rf x'", []string{
+		"medium recursive_delete: rm -rf x",
+	}},
+	{"hyperfine --setup 'rm -rf x' ls", []string{
+		"medium recursive_delete: rm -rf x",
+	}},
+	{"sbatch --wrap='rm -rf x'", []string{
+		"medium recursive_delete: --wrap='rm -rf x'",
+	}},
+	{"fd --exec=rm -rf {}", []string{
+		"high option_executes: fd --exec=rm -rf {}",
+		"high recursive_delete: fd --exec=rm -rf {}",
+	}},
+	{"gosu u rm -rf x", []string{
+		"medium recursive_delete: rm -rf x",
+	}},
+	{"noglob rm -rf x", []string{
+		"medium recursive_delete: rm -rf x",
+	}},
+	{"infisical run -- rm -rf x", []string{
+		"medium recursive_delete: rm -rf x",
+	}},
+	{"lerna exec -- rm -rf dist", []string{
+		"medium recursive_delete: rm -rf dist",
+	}},
+	{"hyperfine 'npm test'", nil},
+	{"flock /tmp/l make", nil},
 }
