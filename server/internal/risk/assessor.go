@@ -41,7 +41,6 @@ type assessor struct {
 	pipeBudget     int               // steps that may still be followed back along pipes
 	invisibleRunes int               // number of invisible characters reported so far
 	assigned       map[string]bool   // variables that the script assigns
-	hubProcesses   map[string]bool   // variables with the output of a command about Hookback
 	toolReads      bool              // the tool only reads, judging by its name
 	downloaded     map[string]bool   // files that the script downloaded
 	// repositoryFolders has the last folder objects or refs that the call creates, by directory.
@@ -52,7 +51,7 @@ type assessor struct {
 func newAssessor(c *call.Call, cwd string) *assessor {
 	a := &assessor{
 		WorkingDir: paths.NewWorkingDir(cwd), call: c, strings: map[string]string{}, pipeBudget: maxKept,
-		assigned: map[string]bool{}, hubProcesses: map[string]bool{},
+		assigned: map[string]bool{},
 	}
 	if a.CWD == "" && len(c.Commands) > 0 {
 		a.WorkingDir = paths.NewWorkingDir(c.Commands[0].Dir) // that the call names for its command

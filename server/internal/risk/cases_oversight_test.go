@@ -284,6 +284,11 @@ var oversightCommands = []string{
 	"docker run -v ~/.claude:/c alpine rm /c/settings.json",
 	"docker run --mount type=bind,source=/home/dev/.claude,target=/c alpine ls",
 	"docker run -v ~/.config/hookback:/c alpine ls",
+	"pkill -f 'hook.*server'",
+	"for p in $(pgrep hookback); do kill $p; done",
+	"for p in $(ps aux | grep hookback | awk '{print $2}'); do kill \"$p\"; done",
+	"P=$(pgrep hookback); sudo kill $P",
+	"tmux kill-session -t hookback",
 }
 
 // plainCommands are about Hookback, or look like the commands above, and change nothing about approval.
@@ -411,6 +416,10 @@ var plainCommands = []string{
 	"claude plugin marketplace remove other",
 	"codex features list",
 	"kiro-cli agent list",
+	"pkill -f 'vite.*dev'",
+	"for p in $(pgrep node); do kill $p; done",
+	"cd ~/hookback && kill $PID",
+	"tmux kill-session -t build",
 }
 
 // oversightOf returns the oversight findings of a call.

@@ -93,4 +93,16 @@ var secretCases = []commandCase{
 	{"gpg --export-secret-keys", []string{
 		"high reads_secret: gpg --export-secret-keys",
 	}},
+	{"gpg --export-secret-key x", []string{
+		"high reads_secret: gpg --export-secret-key x",
+	}},
+	{"gpg2 -a --export-secret-subkeys", []string{
+		"high reads_secret: gpg2 -a --export-secret-subkeys",
+	}},
+	{"gpg --export x", nil},
+	{"jq -e .env x.json", nil},
+	{"jq -f .env x.json", []string{
+		"medium reads_secret: jq -f .env",
+	}},
+	{"yq .env x.yml", nil},
 }

@@ -15,6 +15,7 @@ type commandPattern struct {
 	subcommands []alternatives // nested commands, in order
 	required    []alternatives // each must match some argument
 	excluded    alternatives   // none may match an argument
+	ignored     []string       // operands, and options with a value, next to which there must be another operand
 }
 
 // alternatives is one pattern term, split at its bars.
@@ -46,6 +47,8 @@ func (p *commandPattern) addTerm(w string) {
 	switch rest, not := strings.CutPrefix(w, "!"); {
 	case not:
 		p.excluded = parseAlternatives(rest)
+	case strings.HasPrefix(w, "<-"):
+		p.ignored = strings.Split(strings.Trim(w, "<>"), "|")
 	case strings.IndexByte("-=~+:/", w[0]) >= 0 || len(p.required) > 0:
 		p.required = append(p.required, parseAlternatives(w))
 	default:
@@ -88,12 +91,30 @@ func (p *commandPattern) matches(inv *invocation) bool {
 		}
 		args = rest
 	}
+	if p.ignored != nil && !p.hasOther(args) {
+		return false
+	}
 	for _, need := range p.required {
 		if !need.matchesAny(p.program, inv.args) {
 			return false
 		}
 	}
 	return !p.excluded.exclude(inv)
+}
+
+// hasOther reports whether there is an operand that is neither ignored nor the value of an ignored option.
+func (p *commandPattern) hasOther(args []call.Word) bool {
+	for i := 0; i < len(args); i++ {
+		switch text := args[i].Text; {
+		case !strings.HasPrefix(text, "-"):
+			if !slices.Contains(p.ignored, text) {
+				return true
+			}
+		case slices.Contains(p.ignored, text), text[1:] != "" && text[1] != '-' && slices.Contains(p.ignored, "-"+text[len(text)-1:]): // -qr
+			i++
+		}
+	}
+	return false
 }
 
 // exclude reports whether a call certainly has one of the alternatives.

@@ -93,9 +93,6 @@ func (a *assessor) assessAssignments(c *call.Command, at call.Span) {
 		if value != "" {
 			a.assigned[name] = true
 		}
-		if w.Subs != (call.Range{}) && strings.Contains(a.text(w.Span), "hookback") {
-			a.hubProcesses[name] = true
-		}
 		a.checkAssignment(w, throughIfShort(w.Span, at), len(c.Words) > 0)
 	}
 }
@@ -129,9 +126,12 @@ func (a *assessor) assessInvocation(inv *invocation) {
 		return
 	case isVariable(a.text(program.Span)): // its value is known, but not to a person who only looks at the command
 		a.add(dynamicCommand, program.Span)
-	case inv.name == "read":
-		for i := range inv.args[:min(1, len(inv.args))] {
-			a.assigned[inv.args[i].Text] = true
+	case inv.name == "read" || inv.name == "printf" && inv.hasArgument("-v"):
+		for i := range inv.args {
+			if i == 0 {
+				a.assigned[inv.args[i].Text] = true
+			}
+			a.checkAssignment(&call.Word{Text: inv.args[i].Text + "="}, inv.span, false)
 		}
 	}
 	a.checkDownloaded(inv, program)

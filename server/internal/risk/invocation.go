@@ -86,7 +86,10 @@ func (inv *invocation) subcommand(valued ...string) (name string, rest *invocati
 
 func subcommand(args []call.Word, valued ...string) (name string, rest []call.Word) {
 	for i, w := range call.Operands(args, valued...) {
-		return w.Text, args[i+1:]
+		isValue := i > 0 && strings.HasPrefix(args[i-1].Text, "--") && slices.Contains([]string{"true", "false", "none"}, w.Text)
+		if !isValue {
+			return w.Text, args[i+1:]
+		}
 	}
 	return "", nil
 }
@@ -132,10 +135,15 @@ func downloads(c *call.Command) bool {
 
 // searchPattern returns the index of the argument that is a pattern or a script and not a file, or -1.
 func (inv *invocation) searchPattern() int {
-	if inv.name != "grep" && inv.name != "rg" && inv.name != "sed" && inv.name != "awk" {
+	options := strings.Fields("e f regexp expression file files")
+	switch inv.name {
+	case "jq", "yq":
+		options = strings.Fields("f from-file")
+	case "grep", "rg", "sed", "awk":
+	default:
 		return -1
 	}
-	if inv.hasOption("e", "f", "regexp", "expression", "file", "files") {
+	if inv.hasOption(options...) {
 		return -1
 	}
 	return slices.IndexFunc(inv.args, func(w call.Word) bool { return !strings.HasPrefix(w.Text, "-") })

@@ -56,6 +56,9 @@ func (a *assessor) sendsSecretFile(inv *invocation) bool {
 
 // isOnlyLocal reports whether curl has a URL of this machine, so that nothing leaves it, and no other one.
 func isOnlyLocal(inv *invocation) (found bool) {
+	if inv.hasOption("x", "proxy", "preproxy", "socks4a", "socks5-hostname", "connect-to", "resolve") {
+		return false
+	}
 	for i := range inv.args {
 		w := &inv.args[i]
 		isValue := i > 0 && len(inv.args[i-1].Text) > 1 && inv.args[i-1].Text[0] == '-' && inv.args[i-1].Text != "--url"

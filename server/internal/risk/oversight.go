@@ -220,10 +220,11 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 			slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentions(&c, name) })
 	}
 	named = named || isNamed(hubName)
-	for i := range inv.args {
-		for _, v := range inv.args[i].Vars {
-			named = named || a.hubProcesses[v.Name]
-		}
+	isFound := func(c call.Command) bool { // by a substitution, as in P=$(pgrep hookback)
+		return c.Depth > 0 && c.Before != call.RunBy && c.Span != inv.cmd.Span && a.mentions(&c, hubName)
+	}
+	if !named && slices.ContainsFunc(inv.args, func(w call.Word) bool { return len(w.Vars) > 0 }) {
+		named = slices.ContainsFunc(a.call.Commands, isFound)
 	}
 	switch {
 	case named:
@@ -245,7 +246,7 @@ func selectsHub(c call.Command) bool {
 	}
 	return len(list) == 0 && byUser || slices.ContainsFunc(list, func(w call.Word) bool {
 		pattern, err := regexp.Compile("(?i)" + w.Text)
-		return err == nil && len(w.Text) < 256 && pattern.MatchString("hookback")
+		return err == nil && len(w.Text) < 256 && (pattern.MatchString("hookback") || strings.Contains(w.Text, "hook") && pattern.MatchString("hookback-server"))
 	})
 }
 

@@ -20,7 +20,7 @@ func init() {
 
 		{"curl", (*assessor).curl}, {"scp rsync", (*assessor).checkRemoteCopy}, {"aws gsutil", (*assessor).checkUpload},
 
-		{"printenv", (*assessor).printenv}, {"set export declare", (*assessor).declare}, {"echo printf", (*assessor).echo}, {"git", (*assessor).gitAdd}, {"git", (*assessor).gitConfig},
+		{"printenv", (*assessor).printenv}, {"set export declare typeset readonly local", (*assessor).declare}, {"echo printf", (*assessor).echo}, {"git", (*assessor).gitAdd}, {"git", (*assessor).gitConfig},
 		{`cat less more head tail bat grep rg awk sed cp mv base64 xxd od hexdump strings nl sort cut tac diff jq yq tar zip gzip openssl vim vi nano
 			code open get-content gc type nc ncat tee`, (*assessor).checkReads},
 

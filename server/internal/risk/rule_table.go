@@ -12,6 +12,7 @@ import "strings"
 //	~text       an argument that contains text
 //	word…       an argument that starts with word
 //	<>          any operand
+//	<-x|word>   an operand other than these and the values of these options
 //	!term       excludes calls that certainly match the term
 type tableRow struct {
 	rule
@@ -32,6 +33,7 @@ var (
 var ruleTable = []tableRow{
 	{rule{"recursive_delete", high, "It deletes every file that it finds, in all subfolders."}, `find =-delete`},
 	{rule{"recursive_delete", high, "It deletes every file and folder that git does not track."}, `git clean -f|--force !-n|--dry-run`},
+	{rule{"recursive_delete", medium, "It deletes files in the target that the source does not have."}, `rsync ~--del !-n|--dry-run`},
 	{rule{"recursive_delete", medium, "It deletes containers and images that are not in use."}, `
 		docker|podman system|image|container|builder prune !--volumes
 		docker|podman rmi -f|--force`},
@@ -81,6 +83,7 @@ var ruleTable = []tableRow{
 		systemctl stop|disable|mask|kill|restart|try-restart|edit|revert|set-property ~hookback
 		service|rc-service ~hookback =stop|restart
 		launchctl unload|bootout|remove|stop|kill|disable ~hookback
+		tmux kill-session|kill-window|kill-pane|respawn-pane ~hookback
 		docker|podman stop|kill|rm|restart|pause|update|rename ~hookback
 		docker|podman container stop|kill|rm|restart|pause|update|rename ~hookback
 		docker|podman compose stop|kill|rm|restart|pause|down =hookback|=hookback-server
@@ -191,7 +194,7 @@ var ruleTable = []tableRow{
 		security find-generic-password|find-internet-password|dump-keychain
 		pass show
 		vault read|kv
-		gpg =--export-secret-keys|--export-secret-subkeys
+		gpg|gpg2 ~--export-secret
 		gh auth token
 		gcloud auth print-access-token|print-identity-token
 		aws secretsmanager get-secret-value
@@ -247,6 +250,7 @@ var ruleTable = []tableRow{
 		systemctl poweroff|reboot|halt|suspend|kexec`},
 	{rule{"system", medium, "It stops every process with that name, including those that others started."}, `
 		killall|pkill !-0|-l|--list
+		tmux kill-server
 		taskkill =/IM|/im`},
 	{rule{"system", high, "It stops or changes a service of this machine."}, `
 		systemctl stop|disable|mask|kill|restart|start|enable|edit|isolate
@@ -319,8 +323,8 @@ var ruleTable = []tableRow{
 
 	{rule{"install", medium, "It installs a package, whose scripts can run on this machine."}, `
 		npm|pnpm|yarn|bun install|i|add|dlx|create <> !--ignore-scripts
-		pip|pipx|gem|cargo|conda|mamba|uv install|add|tool <> !-r|-e|--requirement|--editable|=.|-c
-		uv pip|tool install <> !-r|-e|=.
+		pip|pipx|gem|cargo|conda|mamba|uv install|add|tool <-r|-e|-c|-i|-t|--requirement|--editable|--constraint|--path|--trusted-host|--index-url|--extra-index-url|--target|.>
+		uv pip|tool install <-r|-e|--requirement|--editable|.>
 		poetry|pdm add <>
 		go install ~@
 		go run ~@`},
