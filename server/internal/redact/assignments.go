@@ -96,7 +96,9 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 	i := skipWhile(b, to, isSlash)
 	quotedName := i < len(b) && isQuote(b[i])
 	if quotedName {
-		i++
+		if i++; i < len(b) && b[i] == ']' { // config["password"] =
+			i++
+		}
 	} else if i > to {
 		return v, false
 	}

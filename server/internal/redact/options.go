@@ -19,6 +19,11 @@ const rest = `[^;|&\n]*?`
 // basicAuth is a name and a password.
 const basicAuth = `\\?["']?[\w.@%+-]+:([^\s"'/]{4})`
 
+const (
+	space      = `(?:\s|\\n)+` // also in JSON
+	secretName = `\w*(?:token|passw(?:or)?d|secret|api_?key|access_?key)`
+)
+
 var secretOptions = []secretOption{
 	newSecretOption("password", "sshpass", `sshpass +-p *(\S)`),
 	newSecretOption("password", "mysql", `mysql[a-z]*`+rest+` -p([^\s-])`),
@@ -26,6 +31,7 @@ var secretOptions = []secretOption{
 	newSecretOption("password", "mongo", `mongo[a-z]*`+rest+` -p +([^\s-])`),
 	newSecretOption("password", "redis-cli", `redis-cli`+rest+` (?:-a|--pass) +(\S)`),
 	newSecretOption("password", "curl ", `curl `+rest+`(?:-[A-Za-z]*[uU] *|--(?:proxy-)?user[ =])\\?["']?[^\s:"']*:([^\s"'/])`),
+	newSecretOption("cookie", "curl ", `curl (?:`+rest+` )?(?-i:-[A-Za-z]*b) *\\?["']?[^\s=;"'\\]+=([^\s;"'])`),
 	newSecretOption("password", "docker login ", `docker login `+rest+`-p +([^\s-])`),
 	newSecretOption("password", "podman login ", `podman login `+rest+`-p +([^\s-])`),
 	newSecretOption("password", "az login ", `az login `+rest+`-p +([^\s-])`),
@@ -40,6 +46,24 @@ var secretOptions = []secretOption{
 	newSecretOption("password", " pass:", ` pass:(\S)`),
 	newSecretOption("password", "password '", `password '(\S)`),
 	newSecretOption("password", "identified by '", `identified by '(\S)`),
+	newSecretOption("password", "twine upload ", `twine upload `+rest+`-p +([^\s-])`),
+	newSecretOption("password", "poetry publish ", `poetry publish `+rest+`-p +([^\s-])`),
+	newSecretOption("password", "sqlcmd ", `sqlcmd `+rest+`(?-i:-P) *([^\s-])`),
+	newSecretOption("password", "smbclient ", `smbclient `+rest+`-U *\\?["']?[^\s%"']+%([^\s"'])`),
+	newSecretOption("password", "mysqladmin ", `mysqladmin `+rest+` password +(\S)`),
+	newSecretOption("password", "ssh-keygen ", `ssh-keygen `+rest+`(?-i:-[NP]) +\\?["']?([^\s"'\\])`),
+	newSecretOption("password", "openssl ", `openssl `+rest+` -k +([^\s-])`),
+	newSecretOption("password", "security add-", `security add-`+rest+` -w +([^\s-])`),
+	newSecretOption("password", "machine ", `machine +\S+?`+space+`login +\S+?`+space+`password +(\S)`),
+	newSecretOption("password", "password\" value=", `password" value=("[^"\s])`),
+	newSecretOption("token", "authtoken ", `authtoken +([^\s-])`),
+	newSecretOption("token", "cargo login ", `cargo login +([^\s-])`),
+	newSecretOption("token", "vault login ", `vault login +([^\s-])`),
+	newSecretOption("secret", "setx ", `setx `+secretName+` +([^\s-])`),
+	newSecretOption("secret", "setenv ", `setenv `+secretName+` +([^\s-])`),
+	newSecretOption("secret", "set -", `set -[A-Za-z]*x[A-Za-z]* `+secretName+` +([^\s-])`),                   // fish
+	newSecretOption("secret", "auths", `auths\\?" *:[\s\S]*?auth\\?" *: *(\\?"[A-Za-z0-9+/]{12,}={0,2}\\?")`), // of Docker
+	newSecretOption("secret", "_auth", `_auth *= *\\?["']?([A-Za-z0-9+/]{8,}=)`),                              // of npm
 	newSecretOption("secret", "config", `config(?:ure)? +(?:\S+ +){0,4}?\S*[._:](?:_?auth)?(?:token|password|secret)(?:_access)?(?:_key)? +([^\s-])`),
 	newSecretOption("secret", "secret set ", `secret set `+rest+`(?:-b|--body)[ =]+(\S)`),
 	newSecretOption("secret", "from-literal", `from-literal[ =]\\?["']?[^\s="']+=(\S)`),
