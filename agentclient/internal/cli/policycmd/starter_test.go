@@ -33,6 +33,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 			"curl -s https://example.com/api | jq .", "curl -O https://example.com/x.tgz", "docker build -t x .", "docker run x", "kubectl get pods", "terraform plan",
 			"git reset HEAD~1", "git clean -n", "find . -name '*.go'", "chmod +x run.sh", "chmod -R u+w build", "echo sudo", "python3 -m http.server", "cat .env.example",
 			"gh release list", "git log --format=%h", "psql -c 'select * from tables'", "confirm -r", "alarm -r x", "dd if=a of=b", "ssh host uptime", "cargo build --release",
+			"git commit -m 'Say that rm -rf / is denied'", "echo 'rm -rf /'", "git commit -m 'Do not git push --force'", "cat > x.md <<'E'\nrm -rf /\nE", "grep -rn 'git checkout .' docs", "git commit -m 'Run sudo apt install'",
 		},
 		"ask": {
 			"rm x -rf", "rm -f -r x", "rm --rec x", "'rm' -fr x", "find . | xargs rm -fr", "bash -c 'rm -fr x'",
@@ -47,7 +48,7 @@ func TestStarterPolicy_SeparatesHarmfulCalls(t *testing.T) {
 		},
 		"deny": {
 			"rm -rf /", "rm -rf ~", "rm -rf $HOME", "rm -rf ~/", "rm -rf /*", "rm -fr / ", "rm -r -f /", "rm -rf \"$HOME\"", "rm -rf ${HOME}", "cd x; rm -rf /; ls",
-			"rm -rf --no-preserve-root /", "sudo rm -rf /", "(rm -rf /)",
+			"rm -rf --no-preserve-root /", "sudo rm -rf /", "(rm -rf /)", "bash -c 'rm -rf /'", "echo x | xargs -I{} rm -rf /", "ssh h 'rm -rf /'",
 		},
 	} {
 		for _, command := range commands {
