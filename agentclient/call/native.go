@@ -3,8 +3,10 @@ package call
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // readNative reads the name of the tool and its arguments: common names, commands, files, hosts.
@@ -264,10 +266,17 @@ func (r reader) member(m Member, at string) {
 		}
 	case "calls":
 		r.calls(v, at)
+	case "shell":
+		if !plainShell().MatchString(v.literal) {
+			r.hidden(at)
+		}
 	case "hidden":
 		r.hidden(at)
 	}
 }
+
+// plainShell matches a shell of the system, whose lines are read as those of bash.
+var plainShell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^((/usr)?/bin/)?(ba|z|da|k)?sh$`) })
 
 // containers are names of arguments that may have arguments as JSON text.
 const containers = "operations parameters params input toolinput toolargs mcptoolarguments requests"

@@ -21,7 +21,7 @@ Bash sh zsh developer__shell                     | Bash | sh | patterns=lines in
 execute_bash control_bash_process                | Bash | sh | path=dir input=stdin stdin=stdin
 Monitor                                          | Bash | -  |
 shell shell_command exec_command local_shell container.exec Execute terminal unified_exec powershell_or_bash beforeShellExecution
-                                                 | Bash | -  | patterns=lines shell=hidden code=hidden input=stdin stdin=stdin read=read write=write
+                                                 | Bash | -  | patterns=lines shell=shell code=hidden input=stdin stdin=stdin read=read write=write
 run_shell_command run_command execute_command run_in_terminal run_terminal_cmd run_terminal_command
                                                  | Bash | -  | directory=dir dir_path=dir input=stdin stdin=stdin read=read write=write
 run_commands                                     | Bash | -  | args=operands -=lines
