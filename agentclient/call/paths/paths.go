@@ -191,10 +191,12 @@ func isSystem(p string) bool {
 func isAutorun(p string) bool {
 	switch base := path.Base(p); base {
 	case ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile", ".bash_login", "config.fish", "authorized_keys",
+		".bash_aliases", ".bash_logout", ".zlogin", ".xprofile", ".xinitrc", ".xsessionrc", ".pam_environment", ".vimrc", ".tmux.conf", ".gdbinit",
 		".gitconfig", ".npmrc", ".pypirc", "crontab", "sudoers", "rc.local", "ld.so.preload":
 		return true
 	}
-	for _, part := range []string{"/.ssh/", "/cron.d/", "/systemd/", "/LaunchAgents/", "/LaunchDaemons/", "/autostart/", "/Start Menu/Programs/Startup/", "/profile.d/", "/.git/hooks/"} {
+	for _, part := range []string{"/.ssh/", "/cron.d/", "/systemd/", "/LaunchAgents/", "/LaunchDaemons/", "/autostart/", "/Start Menu/Programs/Startup/", "/profile.d/", "/.git/hooks/",
+		"/git/hooks/", "/fish/conf.d/", "/environment.d/", "/nvim/init.", "/.cargo/config"} {
 		if strings.Contains(p, part) {
 			return true
 		}
@@ -223,7 +225,7 @@ func RunsLaterFile(dir, p string) bool {
 	if at := strings.LastIndex(p, "/.git/"); at >= 0 {
 		return slices.ContainsFunc(gitFiles, func(name string) bool { return strings.Contains(p[at+len("/.git"):]+"/", name) })
 	}
-	return slices.Contains([]string{".envrc", ".git"}, path.Base(p)) || strings.HasSuffix(p, "/.vscode/tasks.json") ||
+	return slices.Contains([]string{".envrc", ".git", ".pre-commit-config.yaml", "lefthook.yml"}, path.Base(p)) || strings.HasSuffix(p, "/.vscode/tasks.json") ||
 		strings.HasSuffix(p, "/.mcp.json") || strings.Contains(p, "/.claude/hooks/") || strings.Contains(p, "/.husky/")
 }
 

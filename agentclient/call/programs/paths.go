@@ -84,7 +84,7 @@ func isProject(p string) bool {
 
 // secretFolders hold files that are secret whatever their names.
 var secretFolders = []string{
-	".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gem", ".cargo", ".m2", ".git", ".config/gh", ".config/gcloud",
+	".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gem", ".cargo", ".m2", ".git", ".config/gh", ".config/gcloud", ".password-store",
 }
 
 // inSecretFolder reports whether a path is one of secretFolders or leads into one.
@@ -157,7 +157,8 @@ var (
 	// secretLists are no samples: *.txt is common.
 	secretLists = []string{
 		"secret.txt", "secrets.txt", "password.txt", "passwords.txt", "passwords.csv", "api_key.txt", "apikey.txt", "secret.json",
-		".secrets", ".token",
+		".secrets", ".token", "token.txt", "api_key", "apikey", "vault.yml", "vault.yaml", "google-credentials.json",
+		"logins.json", "key4.db", "cookies.sqlite", "login data",
 	}
 	settingsExtensions = []string{".tfvars", ".tfstate", ".env", ".ovpn", ".kubeconfig"}
 	examples           = []string{"example", "sample", "template", "dist", "test", "defaults"}
@@ -226,7 +227,7 @@ func SecretFileKind(p string) SecretKind {
 		ext == ".key" && len(base) > 4,
 		under(".ssh") && !slices.Contains([]string{"config", "known_hosts", "*.pub"}, base),
 		base == "credentials" && (under(".aws") || under(".git") || under(".gem") || under(".cargo")), under(".aws") && base == "config",
-		under("gh") && base == "hosts.yml", under(".gnupg"), under(".kube") && base == "config", under(".docker") && base == "config.json",
+		under("gh") && base == "hosts.yml", under(".gnupg"), under(".password-store"), under(".kube") && base == "config", under(".docker") && base == "config.json",
 		under("gcloud") && (strings.Contains(base, "credential") || strings.HasSuffix(base, ".db")),
 		under(".azure") && strings.Contains(base, "token"),
 		isServiceKey(base), strings.HasPrefix(p, "/proc/") && base == "environ":

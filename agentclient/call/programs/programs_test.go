@@ -285,7 +285,8 @@ func TestHasOption(t *testing.T) {
 func TestSecretFileKind(t *testing.T) {
 	t.Parallel()
 	for _, name := range strings.Fields(`.dev.vars .dev.vars.production .sentryclirc .yarnrc.yml rclone.conf AuthKey_1.p8 client.ovpn admin.kubeconfig x.auto.tfvars.json
-		.vault_pass id_ed25519_sk github_rsa deploy_ed25519 server.key.old id_rsa.bak .env.bak client_secret_1.apps.json secret.json passwords.csv .secrets .bash_history`) {
+		.vault_pass id_ed25519_sk github_rsa deploy_ed25519 server.key.old id_rsa.bak .env.bak client_secret_1.apps.json secret.json passwords.csv .secrets .bash_history
+		token.txt api_key vault.yml google-credentials.json logins.json key4.db cookies.sqlite .password-store/mail.gpg`) {
 		require.NotEqual(t, programs.NotSecret, programs.SecretFileKind("app/"+name), name)
 	}
 	for _, name := range strings.Fields(".dev.vars.d/x .env.example main.go.bak tokens.json secret.go history.md git_history.bak config.json a.old .old id_rsa.pub") {

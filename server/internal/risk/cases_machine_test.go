@@ -265,4 +265,20 @@ var machineCases = []commandCase{
 		"medium install: conda install -c conda-forge x",
 	}},
 	{"cargo install --path .", nil},
+	{"echo 'alias git=x' >> ~/.bash_aliases", []string{
+		"high autostart: echo 'alias git=x' >> ~/.bash_aliases",
+	}},
+	{"echo LD_PRELOAD=x > ~/.config/environment.d/a.conf", []string{
+		"high autostart: echo LD_PRELOAD=x > ~/.config/environment.d/a.conf",
+	}},
+	{"tee ~/.vimrc < x", []string{
+		"high autostart: tee ~/.vimrc",
+	}},
+	{"cp hook ~/.config/git/hooks/pre-commit", []string{
+		"high autostart: cp hook ~/.config/git/hooks/pre-commit",
+	}},
+	{"cp x .pre-commit-config.yaml", []string{
+		"high runs_later: cp x .pre-commit-config.yaml",
+	}},
+	{"cat ~/.vimrc", nil},
 }
