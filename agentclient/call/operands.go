@@ -15,7 +15,7 @@ import (
 var fileOperands = sync.OnceValue(func() map[string]string {
 	return namesByKind(`
 read: cat tac head tail less more wc stat file od xxd hexdump strings sort uniq cut nl fold base64 base32 md5sum sha1sum sha256sum sha512sum
-read: cksum diff cmp comm paste column source . bat batcat open xdg-open gzip gunzip zcat xz bzip2 zip unzip tar cpio
+read: cksum diff cmp comm paste column source . bat batcat open xdg-open gzip gunzip zcat xz bzip2 zstd lz4 pigz zip unzip tar cpio
 read skip: grep egrep fgrep zgrep rg ag ack jq yq awk gawk mawk sed gsed
 write: setfacl tee touch truncate mkdir mkfifo mktemp vi vim nvim nano emacs ed
 write skip: chmod chown chgrp
@@ -269,7 +269,7 @@ func (l *line) listDir() {
 var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w+@%][\w+@%.-]*\.[A-Za-z]\w{0,11}$`) })
 
 // textOperands are programs whose operands are text, also if they look like files.
-const textOperands = " cd echo printf test [ [[ export alias set unset "
+const textOperands = " cd echo printf test [ [[ export alias unset "
 
 // wrappersWithFiles are wrappers whose options name files.
 const wrappersWithFiles = " ssh dotenv docker podman nerdctl docker-compose podman-compose kubectl oc npx go cargo "
@@ -306,7 +306,10 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		if isShort && (strings.IndexByte("@./~", text[2]) >= 0 || fileName().MatchString(text[2:])) { // -d@file, -I../x
 			text = text[2:]
 		}
-		if text = strings.TrimPrefix(text, "@"); isFileURI(text) {
+		if _, file, ok := strings.Cut(text, "@"); ok && has(" curl http https xh ", name) { // NAME@FILE
+			text = file
+		}
+		if text = strings.TrimPrefix(strings.TrimLeft(text, "@<"), "fileb://"); isFileURI(text) {
 			text = l.c.resolve(text)
 		}
 		for part := range strings.SplitSeq(w.Text, ",") { // of docker --mount
@@ -324,7 +327,7 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		if _, file, ok := strings.Cut(text, ":"); ok && name == "git" {
 			text = file // of a revision
 		}
-		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" && name != "curl" || cmd.Words[i].Text == "-e" && name != "dotenv")
+		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" && name != "curl" || cmd.Words[i].Text == "-e" && name != "dotenv" && w.Text[:min(1, len(w.Text))] != "@")
 		isHidden := len(text) > 1 && text[0] == '.' && text[1] != '.' && text[1] != '/'
 		switch {
 		case strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || i > 0 && cmd.Words[i].Text == "-m":

@@ -545,15 +545,17 @@ func (l *line) assignment(a *syntax.Assign) Word {
 		w.Dynamic, w.IsQuoted, w.IsEscaped, w.Vars, w.Subs = value.Dynamic, value.IsQuoted, value.IsEscaped, value.Vars, value.Subs
 	}
 	if a.Array != nil {
+		all := []Word{{}}
 		for _, e := range a.Array.Elems {
 			if e.Index != nil {
 				l.evaluates = true
 				l.expressions(e.Index)
 			}
 			if e.Value != nil {
-				l.word(e.Value)
+				all = append(all, l.word(e.Value))
 			}
 		}
+		l.likelyFiles("for", &Command{Words: all})
 		w.Text += Expansion
 		w.Dynamic = true
 	}

@@ -201,6 +201,9 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, isFirst, isQuoted bool) {
 		return
 	}
 	if p.Param != nil {
+		if value, ok := b.values[p.Param.Value]; ok { // ${FILE%.*}
+			b.addMayBe(b.dir, value, UseFile)
+		}
 		b.word.Vars = append(b.word.Vars, b.variable(p))
 	}
 	if isPlain && p.Param != nil && isFirst && !b.assigned[p.Param.Value] {
