@@ -20,8 +20,8 @@ const rest = `[^;|&\n]*?`
 const basicAuth = `\\?["']?[\w.@%+-]+:([^\s"'/]{4})`
 
 const (
-	space      = `(?:\s|\\n)+` // also in JSON
-	secretName = `\w*(?:token|passw(?:or)?d|secret|api_?key|access_?key)`
+	space         = `(?:\s|\\n)+` // also in JSON
+	sensitiveName = `\w*(?:token|passw(?:or)?d|secret|api_?key|access_?key)`
 )
 
 var secretOptions = []secretOption{
@@ -59,9 +59,9 @@ var secretOptions = []secretOption{
 	newSecretOption("token", "authtoken ", `authtoken +([^\s-])`),
 	newSecretOption("token", "cargo login ", `cargo login +([^\s-])`),
 	newSecretOption("token", "vault login ", `vault login +([^\s-])`),
-	newSecretOption("secret", "setx ", `setx `+secretName+` +([^\s-])`),
-	newSecretOption("secret", "setenv ", `setenv `+secretName+` +([^\s-])`),
-	newSecretOption("secret", "set -", `set -[A-Za-z]*x[A-Za-z]* `+secretName+` +([^\s-])`),                   // fish
+	newSecretOption("secret", "setx ", `setx `+sensitiveName+` +([^\s-])`),
+	newSecretOption("secret", "setenv ", `setenv `+sensitiveName+` +([^\s-])`),
+	newSecretOption("secret", "set -", `set -[A-Za-z]*x[A-Za-z]* `+sensitiveName+` +([^\s-])`),                // fish
 	newSecretOption("secret", "auths", `auths\\?" *:[\s\S]*?auth\\?" *: *(\\?"[A-Za-z0-9+/]{12,}={0,2}\\?")`), // of Docker
 	newSecretOption("secret", "_auth", `_auth *= *\\?["']?([A-Za-z0-9+/]{8,}=)`),                              // of npm
 	newSecretOption("secret", "config", `config(?:ure)? +(?:\S+ +){0,4}?\S*[._:](?:_?auth)?(?:token|password|secret)(?:_access)?(?:_key)? +([^\s-])`),
