@@ -108,7 +108,7 @@ func agentSentence() string {
 
 func provenVersions() []byte {
 	var b bytes.Buffer
-	b.WriteString("// Generated from agentclient/install/proven.json.\n\n" +
+	b.WriteString("// Generated from agentclient/install/proven.json. Do not edit.\n\n" +
 		"/** The last version of each agent, by its id, whose tests with the real program passed. Others follow their documentation. */\n" +
 		"export const provenVersions: Readonly<Record<string, string>> = {\n")
 	for _, r := range agentRows {

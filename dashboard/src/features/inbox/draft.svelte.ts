@@ -1,5 +1,6 @@
 import type { HumanInTheLoop, Json, JsonObject, FormQuestion, Response } from '../../lib/api/types'
 import { isNumber, isObject, numbersIn, parseJson, toJson } from '../../lib/api/exactJson'
+import { readStored, store } from '../../lib/page/stored'
 import { inboxText } from './text'
 
 /** The open form of a request. */
@@ -52,22 +53,13 @@ export class Draft {
   isActive = false
 
   constructor(readonly id: number) {
-    try {
-      const saved: unknown = JSON.parse(sessionStorage.getItem(storageKey(id)) ?? 'null')
-      if (saved && typeof saved === 'object') Object.assign(this.form, saved)
-    } catch {
-      // Nothing stored, or unreadable: start blank.
-    }
+    const saved = readStored(storageKey(id), 'sessionStorage')
+    if (saved && typeof saved === 'object') Object.assign(this.form, saved)
   }
 
   save(): void {
-    try {
-      const text = JSON.stringify(this.form)
-      if (text === JSON.stringify(blank())) sessionStorage.removeItem(storageKey(this.id))
-      else sessionStorage.setItem(storageKey(this.id), text)
-    } catch {
-      // Storage is unavailable; the draft lives as long as the page.
-    }
+    const isBlank = JSON.stringify(this.form) === JSON.stringify(blank())
+    store(storageKey(this.id), isBlank ? undefined : this.form, 'sessionStorage')
   }
 
   clear(): void {

@@ -1,4 +1,4 @@
-// Generated from agentclient/install/proven.json.
+// Generated from agentclient/install/proven.json. Do not edit.
 
 /** The last version of each agent, by its id, whose tests with the real program passed. Others follow their documentation. */
 export const provenVersions: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ const unreachable: Problem = {
   hint: copy.unreachableHint,
 }
 
-function problem(title: string, status: number, code: string, detail: string): Problem {
+export function problem(title: string, status: number, code: string, detail: string): Problem {
   return { type: 'about:blank', title, status, code, detail, error: detail }
 }
 

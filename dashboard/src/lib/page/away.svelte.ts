@@ -1,4 +1,5 @@
 import { hub } from '../stream/liveState.svelte'
+import { readStored, store } from './stored'
 
 /** When the person last used the page in this browser, and since when they were away, Unix ms by the hub's clock. */
 const SEEN = 'hookback.seen'
@@ -20,14 +21,10 @@ class Away {
     const now = hub.clock.now()
     if (!hub.loaded || document.hidden || Math.abs(now - this.stored) < STORE_MS) return
     this.stored = now
-    try {
-      const seen = Number(localStorage.getItem(SEEN))
-      if (seen > 0 && now - seen >= AWAY_MS) localStorage.setItem(AWAY, String(seen))
-      localStorage.setItem(SEEN, String(now))
-      this.since = Number(localStorage.getItem(AWAY)) || undefined
-    } catch {
-      // Storage is unavailable: the page does not know.
-    }
+    const seen = Number(readStored(SEEN))
+    if (seen > 0 && now - seen >= AWAY_MS) store(AWAY, seen)
+    store(SEEN, now)
+    this.since = Number(readStored(AWAY)) || undefined
   }
 
   listen(): () => void {
@@ -39,11 +36,7 @@ class Away {
 
   close(): void {
     this.since = undefined
-    try {
-      localStorage.removeItem(AWAY)
-    } catch {
-      // Storage is unavailable.
-    }
+    store(AWAY, undefined)
   }
 }
 

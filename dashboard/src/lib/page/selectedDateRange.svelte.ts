@@ -1,15 +1,10 @@
 import { dateRangeQuery, isUnbounded, parseDateRange, type DateRange } from '../format/dateRange'
 import { router } from './router.svelte'
+import { readStored, store } from './stored'
 
 const NAME = 'hookback.period'
 
-function loadRange(): DateRange {
-  try {
-    return parseDateRange(new URLSearchParams(localStorage.getItem(NAME) ?? '')) ?? {}
-  } catch {
-    return {} // storage is unavailable: any time
-  }
-}
+const loadRange = (): DateRange => parseDateRange(new URLSearchParams(String(readStored(NAME) ?? ''))) ?? {}
 
 /** The date range of every screen: the one in the URL, or else the last selection. */
 class SelectedRange {
@@ -18,11 +13,7 @@ class SelectedRange {
 
   choose(period: DateRange): void {
     this.last = period
-    try {
-      localStorage.setItem(NAME, new URLSearchParams(dateRangeQuery(period)).toString())
-    } catch {
-      // Storage is unavailable; the selection lasts until the page is closed.
-    }
+    store(NAME, new URLSearchParams(dateRangeQuery(period)).toString())
     router.set(dateRangeQuery(period))
   }
 

@@ -1,4 +1,5 @@
-import { ApiError, find, get, post } from '../api/api'
+import { ApiError, find, get, post, problem as problemWith } from '../api/api'
+import { apiText } from '../api/text'
 import { AgentRegistry } from './agents'
 import { Clock } from '../format/clock'
 import { Entry } from './eventView'
@@ -24,7 +25,9 @@ import { RingBuffer } from './ringBuffer'
 import { Stream, type Connection } from './stream'
 import type { Event, Frame, Hello, Problem, Response, Status, StatusChange } from '../api/types'
 import type { MessagesChanged, RiskyCall } from '../api/schema'
-import { missingResult } from './missingResult'
+
+/** The problem of a request of a batch for which the hub returned no result. */
+const noResult = problemWith(apiText.noResult, 0, 'internal', apiText.noResultDetail)
 
 /** Number of events in the ring buffer. */
 export const CAPACITY = 50_000
@@ -230,36 +233,32 @@ export class HubState extends HubNotices {
    */
   async withProof(id: number, answer: Response, prove: () => Promise<Proof>): Promise<Response | undefined> {
     const request = this.requests.get(id)
-    if (!request || !isDecidable(request) || !isWhole(request.event) || request.busy) return undefined
-    this.setRequest({ ...request, busy: true, problem: undefined })
-    try {
-      return { ...answer, proof: await prove() }
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      this.applyRejection(id, error.problem)
-      return undefined
-    } finally {
-      const now = this.requests.get(id)
-      if (now) this.setRequest({ ...now, busy: undefined })
-    }
+    if (!request || !isWhole(request.event)) return undefined
+    return this.whileBusy(request, async () => ({ ...answer, proof: await prove() }))
   }
 
   /** Votes without an optimistic update, because the outcome depends on the other voters. */
   private async vote(request: Request, answer: Response): Promise<boolean> {
     const { id } = request
-    if (!isDecidable(request) || request.busy) return false
-    this.setRequest({ ...request, busy: true, problem: undefined })
     const began = performance.now()
+    const accepted = await this.whileBusy(request, () =>
+      this.calls.post('/events/:id/respond', { id }, answer),
+    )
+    if (accepted) this.applyAccepted(accepted, performance.now() - began)
+    return accepted !== undefined
+  }
+
+  /** Runs what the hub can refuse; undefined if it did, or if the request can't be decided now. */
+  private async whileBusy<T>(request: Request, run: () => Promise<T>): Promise<T | undefined> {
+    const { id } = request
+    if (!isDecidable(request) || request.busy) return undefined
+    this.setRequest({ ...request, busy: true, problem: undefined })
     try {
-      this.applyAccepted(
-        await this.calls.post('/events/:id/respond', { id }, answer),
-        performance.now() - began,
-      )
-      return true
+      return await run()
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       this.applyRejection(id, error.problem)
-      return false
+      return undefined
     } finally {
       const now = this.requests.get(id)
       if (now) this.setRequest({ ...now, busy: undefined })
@@ -296,7 +295,7 @@ export class HubState extends HubNotices {
       for (const [i, { id }] of still.entries()) {
         const { event, problem } = results[i] ?? {}
         if (event) this.applyAccepted(event, savedIn)
-        else this.applyRejection(id, problem ?? missingResult)
+        else this.applyRejection(id, problem ?? noResult)
         if (!event) refused.add(id)
       }
     } catch (error) {
