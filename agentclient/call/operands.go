@@ -327,7 +327,8 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		if _, file, ok := strings.Cut(text, ":"); ok && name == "git" {
 			text = file // of a revision
 		}
-		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" && name != "curl" || cmd.Words[i].Text == "-e" && name != "dotenv" && w.Text[:min(1, len(w.Text))] != "@")
+		isMessage := i > 0 && (cmd.Words[i].Text == "-m" || cmd.Words[i].Text == "-c" && name != "curl" ||
+			cmd.Words[i].Text == "-e" && name != "dotenv" && !strings.HasPrefix(w.Text, "@"))
 		isHidden := len(text) > 1 && text[0] == '.' && text[1] != '.' && text[1] != '/'
 		switch {
 		case strings.ContainsAny(text, " \n") || strings.Contains(text, "://") || w.Dynamic || i > 0 && cmd.Words[i].Text == "-m":

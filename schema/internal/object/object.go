@@ -131,8 +131,7 @@ func decodeMembers(b []byte, into any, snake bool) (v reflect.Value, unknown map
 		return v, nil, invalid("", "is not valid JSON")
 	}
 	if len(raw) > 0 && len(raw) != commas+1 {
-		name, _ := DuplicateName(b)
-		return v, nil, invalid(name, "is given twice")
+		return v, nil, invalid(repeatedMember(b), "is given twice")
 	}
 	target := reflect.TypeOf(into).Elem()
 	known, unknown, err := partitionMembers(raw, membersOf(target, snake))
@@ -381,6 +380,21 @@ func CheckSupported(unknown map[string]json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// repeatedMember returns the first name that the valid object b has twice, without those of inner objects.
+func repeatedMember(b []byte) string {
+	d := jsontext.NewDecoder(bytes.NewReader(b), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, err := d.ReadToken() // the brace
+	for seen := map[string]bool{}; err == nil && d.PeekKind() == '"'; err = d.SkipValue() {
+		token, _ := d.ReadToken()
+		name := token.String()
+		if seen[name] {
+			return name
+		}
+		seen[name] = true
+	}
+	return ""
 }
 
 // DuplicateName returns a member name that occurs twice in an object of the valid JSON text raw, or "" if every name is
