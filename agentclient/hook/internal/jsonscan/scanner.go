@@ -40,8 +40,10 @@ func SplitObject(text []byte) (map[string]json.RawMessage, bool) {
 		o[name] = text[end-len(value) : end : end]
 	}
 	_, _ = d.ReadToken() // }
-	_, err := d.ReadToken()
-	return o, errors.Is(err, io.EOF)
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, false
+	}
+	return o, true
 }
 
 // Decode decodes an object with a JSON error for any other text. Like json.Unmarshal, it
