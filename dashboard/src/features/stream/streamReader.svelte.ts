@@ -23,6 +23,8 @@ const TYPING = 150
 /** Time between two questions which new events match, ms, and the most matches of an answer. */
 const LIVE_INTERVAL = 300
 const LIVE_LIMIT = 1000
+/** Time until a question that failed is asked again, and between two loads because of ratings, ms. */
+const PAUSE = 5000
 /** Whether matches depend on the ratings of calls, which follow their events. */
 const usesRatings = /(^|\s)-?(risk|decided|outcome):/i
 
@@ -55,8 +57,8 @@ export class StreamReader {
   private searched: number | undefined
   /** Whether the view still has the rows of the filter before. */
   private pending = false
-  /** The state of the hub on which the matches depend. */
-  private basis = 0
+  /** The state of the hub on which the matches depend, and when it was read, ms of this page's clock. */
+  private basis = { history: 0, ratings: 0, at: 0 }
   private stop: AbortController | undefined
   private typing: ReturnType<typeof setTimeout> | undefined
   private asking: ReturnType<typeof setTimeout> | undefined
@@ -71,7 +73,7 @@ export class StreamReader {
     this.canceled = false
     this.matches = filter ? new RingBuffer(hub.events.capacity) : hub.events
     this.searched = undefined
-    this.basis = this.currentBasis()
+    this.basis = { history: hub.replacements, ratings: hub.liveRatings, at: performance.now() }
     this.pending = true
     if (!filter || this.view.length === 0) this.showMatches()
     if (this.needsHistory()) this.typing = setTimeout(() => void this.loadOlder(), TYPING)
@@ -82,10 +84,17 @@ export class StreamReader {
     this.pending = false
     this.view.show(this.matches, this.range, hub.clock.now())
     this.changed++
+    this.followLive() // what came during the search
   }
 
-  private currentBasis(): number {
-    return hub.replacements + (usesRatings.test(this.filter) ? hub.ratingChanges : 0)
+  private get isRated(): boolean {
+    return !this.canceled && usesRatings.test(this.filter) && hub.liveRatings !== this.basis.ratings
+  }
+
+  /** Whether the matches have to be loaded again. */
+  private get isOutdated(): boolean {
+    if (hub.replacements !== this.basis.history) return true
+    return this.isRated && !this.stop && performance.now() - this.basis.at >= PAUSE
   }
 
   /** Asks the hub soon which of the new events match the filter. */
@@ -96,27 +105,33 @@ export class StreamReader {
 
   private async askLive(): Promise<void> {
     const { matches, searched = 0, asking } = this
-    if (this.currentBasis() !== this.basis && !this.view.paused)
-      return this.setFilter(this.filter, this.range)
+    if (this.isOutdated && !this.view.paused) return this.setFilter(this.filter, this.range)
     const newest = hub.events.last?.id ?? 0
+    let wait = 0
     try {
-      if (newest <= searched) return
-      const bounds = boundsOf(this.range, hub.clock.now())
-      const found = await search(this.filter, { ...bounds, after: searched, limit: LIVE_LIMIT })
-      if (matches !== this.matches) return
-      // The page has the events up to the newest, joined to their calls.
-      for (const { id } of found.events) {
-        const entry = id <= newest ? hub.events.find(id) : undefined
-        if (entry) matches.push(entry)
-      }
-      this.searched = found.complete ? newest : Math.min(found.searchedTo, newest)
-      this.arrivals++
+      if (newest > searched) await this.askAfter(searched, newest, matches)
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error // the next event asks again
-    } finally {
-      if (this.asking === asking) this.asking = undefined
+      if (this.asking === asking && !(error instanceof ApiError)) this.asking = undefined
+      if (!(error instanceof ApiError)) throw error
+      wait = PAUSE
     }
-    if (newest > (this.searched ?? newest)) this.followLive()
+    if (matches !== this.matches || asking !== this.asking) return // another filter, or the screen is closed
+    this.asking = undefined
+    if (wait > 0) this.asking = setTimeout(() => void this.askLive(), wait)
+    else if (newest > (this.searched ?? newest) || (this.isRated && !this.view.paused)) this.followLive()
+  }
+
+  /** Adds the matches among the events after searched. The page has those up to the newest, joined to their calls. */
+  private async askAfter(searched: number, newest: number, matches: RingBuffer<Entry>): Promise<void> {
+    const bounds = boundsOf(this.range, hub.clock.now())
+    const found = await search(this.filter, { ...bounds, after: searched, limit: LIVE_LIMIT })
+    if (matches !== this.matches || searched !== this.searched) return
+    for (const { id } of found.events) {
+      const entry = id <= newest ? hub.events.find(id) : undefined
+      if (entry) matches.push(entry)
+    }
+    this.searched = found.complete ? newest : Math.min(found.searchedTo, newest)
+    this.arrivals++
   }
 
   /** Stops all work, such as when the screen is closed. */
@@ -131,6 +146,8 @@ export class StreamReader {
   retry(): void {
     this.error = ''
     if (this.needsHistory()) void this.loadOlder()
+    clearTimeout(this.asking)
+    this.asking = undefined
     this.followLive()
   }
 
@@ -143,12 +160,15 @@ export class StreamReader {
     if (this.view.detached) this.stopSearch()
     this.view.follow()
     this.changed++
+    if (this.filter && this.isOutdated) return this.setFilter(this.filter, this.range)
     if (this.needsHistory()) void this.loadOlder()
+    this.followLive()
   }
 
   /** Cancels the search and keeps its results. */
   cancel(): void {
     this.stopSearch()
+    this.showMatches()
     this.canceled = true
   }
 
@@ -166,7 +186,7 @@ export class StreamReader {
 
   /** Whether there are rows to load that the person has not asked for. */
   private needsHistory(): boolean {
-    if (this.filter) return this.pending || this.view.reached === undefined
+    if (this.filter) return !this.canceled && (this.pending || this.view.reached === undefined)
     const oldest = hub.events.at(hub.events.start)
     return isLimited(this.range) && (!oldest || oldest.at > rangeStart(this.range, hub.clock.now()))
   }
@@ -203,13 +223,13 @@ export class StreamReader {
       const had = this.view.length
       this.view.prepend(entries, reached, complete)
       this.changed++
-      this.onPrepend(this.view.length - had)
+      if (had > 0) this.onPrepend(this.view.length - had)
     })
   }
 
   /** Extends a detached view toward the present. */
   async loadNewer(): Promise<void> {
-    if (this.stop || !this.view.detached) return
+    if (this.stop || this.pending || !this.view.detached) return
     await this.runSearch('on', this.ahead, PAGE, (entries, reached, complete) => {
       this.ahead = reached
       this.view.append(entries)
@@ -232,6 +252,7 @@ export class StreamReader {
     this.stopSearch()
     this.beginSearch()
     this.showMatches()
+    const { matches } = this
     const before: Entry[] = []
     const after: Entry[] = []
     let [reached, complete, done] = [id, false, false]
@@ -240,11 +261,13 @@ export class StreamReader {
       ;[reached, complete] = [to, all]
     })
     if (!found) return false
+    this.ahead = id
     await this.runSearch('on', id, CONTEXT_ROWS, (entries, to, all) => {
       after.push(...entries)
       this.ahead = to
       done = all || this.reachesBuffer(to)
     })
+    if (matches !== this.matches) return false
     this.view.showRange([...before, ...after])
     this.view.prepend([], reached, complete)
     if (done) this.view.rejoinLive()

@@ -26,6 +26,7 @@ export const streamText = {
   full: 'Result limit reached: narrow the filter or the time range',
   tryAgain: 'Try again',
   older: 'Older events',
+  notSearched: 'The events could not be searched.',
   needsYou: 'needs you',
   largeEvent: (kilobytes: number) => `Large event (${kilobytes} kB). Open it to read it.`,
 

@@ -25,8 +25,8 @@ export class StreamView {
   detached = false
 
   private found: Entry[] = []
-  /** Number of entries removed from the front of `found`. */
-  private dropped = 0
+  /** Number of entries removed from the front of `found`, plus one: 0 is the cursor for everything. */
+  private dropped = 1
   /** Index in `found` of the first row. */
   private head = 0
   /** The next ring buffer position to read. */

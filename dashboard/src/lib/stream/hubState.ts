@@ -75,6 +75,8 @@ export class HubState extends HubNotices {
   hubId = ''
   /** How often ratings of tool calls changed. */
   ratingChanges = 0
+  /** How often the hub sent a rating by itself. */
+  liveRatings = 0
   /** How often the hub reconnected with another database. */
   replacements = 0
   /** Whether the pending requests are loaded. Before that, an empty inbox means nothing. */
@@ -113,7 +115,10 @@ export class HubState extends HubNotices {
       messages: (change) => {
         for (const listener of this.messageListeners) listener(change)
       },
-      rating: (call) => this.storeRatings([call]),
+      rating: (call) => {
+        this.liveRatings++
+        this.storeRatings([call])
+      },
       notice: (frame) => this.receiveNotice(frame),
       signedOut: () => this.signedOut(),
       notOpened: () => this.notOpened(),
@@ -413,6 +418,7 @@ export class HubState extends HubNotices {
 
   private replaced(): void {
     this.replacements++
+    this.loaded = false // a snapshot follows
     clearRatings()
     this.events.clear()
     this.requests.clear()
