@@ -45,8 +45,11 @@ func ConsequenceDigest(c *schema.Consequence) [sha256.Size]byte {
 
 // canonicalJSON returns the canonical form of a JSON text, or false if there is none.
 func canonicalJSON(text []byte) ([]byte, bool) {
+	if schema.Depth(text) > schema.MaxDepth {
+		return nil, false
+	}
 	canonical := jsontext.Value(bytes.Clone(text))
 	err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false),
 		jsontext.EscapeForJS(true), jsontext.AllowInvalidUTF8(true))
-	return canonical, err == nil && schema.Depth(text) <= schema.MaxDepth
+	return canonical, err == nil
 }
