@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -24,8 +25,10 @@ func (l *line) xargs(cmd *Command) {
 			value, words = words[0].Text, words[1:]
 		}
 		switch {
-		case option == "-a" || option == "--arg-file":
-			l.addFile(Word{Text: value, Span: cmd.Span}, ReadFile)
+		case strings.HasPrefix(option, "-a") || len(option) > 2 && strings.HasPrefix("--arg-file", option):
+			defer func(outer input) { l.stdin = outer }(l.stdin)
+			l.stdin = input{} // the words are those of the file
+			l.addFile(Word{Text: cmp.Or(value, strings.TrimPrefix(option, "-a")), Span: cmd.Span}, ReadFile)
 		case option == "-I" || option == "-J" || option == "--replace" && value != "":
 			mark = value
 		case option == "-i" || option == "--replace":

@@ -267,7 +267,7 @@ func (r reader) member(m Member, at string) {
 	case "calls":
 		r.calls(v, at)
 	case "shell":
-		if !plainShell().MatchString(v.literal) {
+		if r.shell() != POSIX || !plainShell().MatchString(v.literal) { // else the line would be read as that of another shell
 			r.hidden(at)
 		}
 	case "hidden":

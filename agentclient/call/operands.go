@@ -306,7 +306,7 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		if isShort && (strings.IndexByte("@./~", text[2]) >= 0 || fileName().MatchString(text[2:])) { // -d@file, -I../x
 			text = text[2:]
 		}
-		if _, file, ok := strings.Cut(text, "@"); ok && has(" curl http https xh ", name) { // NAME@FILE
+		if before, file, ok := strings.Cut(text, "@"); ok && !strings.Contains(before, "://") && has(" curl http https xh ", name) { // NAME@FILE
 			text = file
 		}
 		if text = strings.TrimPrefix(strings.TrimLeft(text, "@<"), "fileb://"); isFileURI(text) {

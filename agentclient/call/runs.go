@@ -143,11 +143,12 @@ func (l *line) dirOption(name string, cmd *Command) (found bool) {
 		if !isAttached && i+2 < len(cmd.Words) {
 			to = cmd.Words[i+2].Text
 		}
-		if at := shortOption(w.Text, "CD"); at > 0 && name != "git" && has(dirOptions[name], "-"+w.Text[at:at+1]) { // env -Cdir, env -iC dir
+		at := shortOption(w.Text, "CD")
+		if at > 0 && name != "git" && has(dirOptions[name], "-"+w.Text[at:at+1]) { // env -Cdir, env -iC dir
 			option, to = "-"+w.Text[at:at+1], cmp.Or(w.Text[at+1:], to)
 		}
 		if has(dirOptions[name], option) {
-			if name == "tar" { // the files before it are here
+			if i > 0 || at > 1 || has(" tar bsdtar cmake mvn mvnw gradle gradlew ", name) { // or it is a value, or has no effect on other files
 				l.mayBeIn(l.dir)
 			}
 			l.dir, found = joinDir(l.dir, to), true

@@ -439,7 +439,11 @@ func isDescriptor(op syntax.RedirOperator, target string) bool {
 
 // addFile adds a file and returns its index, or -1 if there is none.
 func (l *line) addFile(w Word, op FileOp) int {
-	if len(l.c.Files) >= maxCommands || w.Text == "" {
+	if w.Text == "" {
+		return -1
+	}
+	if len(l.c.Files) >= maxCommands {
+		l.unread(w.Span, "it names more than %d files", maxCommands)
 		return -1
 	}
 	l.c.Files = append(l.c.Files, File{Path: joinDir(l.dir, w.Text), Op: op, Span: w.Span, Command: l.adds, IsPattern: w.Pattern, Word: &w})
@@ -450,9 +454,11 @@ func (l *line) addFile(w Word, op FileOp) int {
 }
 
 func (l *line) addMayBe(dir string, w Word, op FileOp) {
-	if len(l.c.MayBe) < maxCommands {
-		l.c.MayBe = append(l.c.MayBe, File{Path: joinDir(dir, w.Text), Op: op, Span: w.Span})
+	if len(l.c.MayBe) >= maxCommands {
+		l.unread(w.Span, "it may name more than %d files", maxCommands)
+		return
 	}
+	l.c.MayBe = append(l.c.MayBe, File{Path: joinDir(dir, w.Text), Op: op, Span: w.Span})
 }
 
 // mayBeIn adds directories in which the next commands may run.

@@ -116,6 +116,8 @@ func TestFileCondition_SeesEveryForm(t *testing.T) {
 	for i, c := range calls {
 		require.NotEmpty(t, p.Evaluate(c).Effect, lines[i])
 	}
+	many := "ls " + strings.Repeat("a ", 5000) + "; cat .env"
+	require.NotEmpty(t, p.Evaluate(bashCall(many)).Effect, "after more files than a call lists")
 	for _, arguments := range []string{`{"pattern": "x"}`, `{"pattern": "x", "glob": "*.ts"}`, `{"pattern": "x", "glob": "*"}`} {
 		require.Empty(t, p.Evaluate(aliasedCall("Grep", arguments)).Effect, arguments)
 	}

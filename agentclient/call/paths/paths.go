@@ -58,10 +58,13 @@ func Join(dir, p string) string {
 	if dir = ToSlashes(dir); IsWindows(dir) {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
-	if p = ToSlashes(p); dir == "" || IsAbsolute(p) {
-		return path.Clean(p)
+	if p = ToSlashes(p); dir != "" && !IsAbsolute(p) {
+		p = dir + "/" + p
 	}
-	return path.Join(dir, p)
+	if HasDrive(p) && strings.HasPrefix(p[2:], "/") { // .. does not leave the drive
+		return p[:2] + strings.TrimSuffix(path.Clean(p[2:]), "/")
+	}
+	return path.Clean(p)
 }
 
 // IsWithin reports whether a clean path is the folder or inside of it.
@@ -220,7 +223,9 @@ func IsDevice(p string) bool {
 
 // RunsLaterFile reports whether tools run commands that a file with this path holds.
 func RunsLaterFile(dir, p string) bool {
-	p = Join(dir, strings.TrimPrefix(p, "file://"))
+	if p = Join(dir, strings.TrimPrefix(p, "file://")); HasDrive(p) {
+		p = p[2:]
+	}
 	p = strings.ToLower("/" + strings.TrimPrefix(p, "/")) // disks of Windows and macOS ignore case
 	if at := strings.LastIndex(p, "/.git/"); at >= 0 {
 		return slices.ContainsFunc(gitFiles, func(name string) bool { return strings.Contains(p[at+len("/.git"):]+"/", name) })

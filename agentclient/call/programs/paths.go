@@ -39,7 +39,7 @@ func (d WorkingDir) Contains(p string) bool {
 		return false
 	}
 	if !paths.IsAbsolute(p) {
-		return p != ".." && !strings.HasPrefix(p, "../")
+		return !paths.IsAbsolute(project) && p != ".." && !strings.HasPrefix(p, "../")
 	}
 	return isProject(project) && paths.IsWithin(p, project)
 }
@@ -204,7 +204,10 @@ func isServiceKey(base string) bool {
 // SecretFileKind classifies the path of a file by its name. It covers common names only.
 func SecretFileKind(p string) SecretKind {
 	p = strings.ToLower(paths.ToSlashes(strings.TrimPrefix(p, "file://"))) // disks of Windows and macOS ignore case
-	base := strings.TrimRight(path.Base(p), " .")                          // and Windows these at the end of a name
+	if paths.HasDrive(p) {
+		p = p[2:]
+	}
+	base := strings.TrimRight(path.Base(p), " .") // and Windows these at the end of a name
 	ext := path.Ext(base)
 	under := func(folder string) bool { return strings.Contains("/"+p, "/"+folder+"/") }
 	switch {

@@ -213,6 +213,8 @@ func TestWorkingDir_Contains(t *testing.T) {
 		{programs.WorkingDir{Project: "/home/dev/shop", Dir: "/home/dev/shop/web"}, "../a.go", true},
 		{programs.WorkingDir{Project: `C:\work\shop`}, `src\a.go`, true},
 		{programs.WorkingDir{Project: `C:\work\shop`}, `..\a.go`, false},
+		{programs.WorkingDir{Project: "C:/work/shop"}, "../../../../work/other/a.go", false},
+		{programs.WorkingDir{Project: "C:/work/shop"}, "C:/../work/other/a.go", false},
 		{programs.WorkingDir{Project: `C:\work\shop`}, `C:\work\shop\a.go`, true},
 		{project, ".git/config", false},
 		{programs.WorkingDir{Project: "/home/dev/.aws"}, "credentials", false},
@@ -284,6 +286,7 @@ func TestHasOption(t *testing.T) {
 
 func TestSecretFileKind(t *testing.T) {
 	t.Parallel()
+	require.NotEqual(t, programs.NotSecret, programs.SecretFileKind("C:.env"))
 	for _, name := range strings.Fields(`.dev.vars .dev.vars.production .sentryclirc .yarnrc.yml rclone.conf AuthKey_1.p8 client.ovpn admin.kubeconfig x.auto.tfvars.json
 		.vault_pass id_ed25519_sk github_rsa deploy_ed25519 server.key.old id_rsa.bak .env.bak client_secret_1.apps.json secret.json passwords.csv .secrets .bash_history
 		token.txt api_key vault.yml google-credentials.json logins.json key4.db cookies.sqlite .password-store/mail.gpg`) {
