@@ -3,6 +3,7 @@ package risk
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/paths"
@@ -43,6 +44,7 @@ type assessor struct {
 	assigned       map[string]bool   // variables that the script assigns
 	toolReads      bool              // the tool only reads, judging by its name
 	downloaded     map[string]bool   // files that the script downloaded
+	substitutesHub func() []call.Span
 	// repositoryFolders has the last folder objects or refs that the call creates, by directory.
 	repositoryFolders map[string]string
 	findings          []schema.Finding
@@ -53,6 +55,7 @@ func newAssessor(c *call.Call, cwd string) *assessor {
 		WorkingDir: paths.NewWorkingDir(cwd), call: c, strings: map[string]string{}, pipeBudget: maxKept,
 		assigned: map[string]bool{},
 	}
+	a.substitutesHub = sync.OnceValue(a.findSubstitutesOfHub)
 	if a.CWD == "" && len(c.Commands) > 0 {
 		a.WorkingDir = paths.NewWorkingDir(c.Commands[0].Dir) // that the call names for its command
 	}

@@ -304,4 +304,5 @@ var deletionCases = []commandCase{
 	}},
 	{"rsync -an --delete empty/ x/", nil},
 	{"rsync -a src/ build/", nil},
+	{"rsync -a --delay-updates src/ build/", nil},
 }

@@ -234,6 +234,7 @@ var machineCases = []commandCase{
 		"high sets_variable: read -r PATH",
 	}},
 	{"printf -v line '%s' x", nil},
+	{"printf -v out 'PATH=%s' x", nil},
 	{"read -r line", nil},
 	{"npm --dry-run false publish", []string{
 		"high publish: npm --dry-run false publish",
@@ -243,6 +244,12 @@ var machineCases = []commandCase{
 	}},
 	{"kubectl --dry-run none apply -f x", []string{
 		"high deploy: kubectl --dry-run none apply -f x",
+	}},
+	{"pip install -tout evil", []string{
+		"medium install: pip install -tout evil",
+	}},
+	{"gem install -v1.0.rc pkg", []string{
+		"medium install: gem install -v1.0.rc pkg",
 	}},
 	{"pip install evil -r req.txt", []string{
 		"medium install: pip install evil -r req.txt",

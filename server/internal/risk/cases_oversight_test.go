@@ -288,6 +288,9 @@ var oversightCommands = []string{
 	"for p in $(pgrep hookback); do kill $p; done",
 	"for p in $(ps aux | grep hookback | awk '{print $2}'); do kill \"$p\"; done",
 	"P=$(pgrep hookback); sudo kill $P",
+	"P=$(xargs pgrep -f <<< hookback); kill $P",
+	`P=$(pgrep -f "$(cat)" <<< hookback); kill $P`,
+	strings.Repeat("P=$(true); kill $P; ", 140) + "P=$(pgrep hookback); kill $P",
 	"tmux kill-session -t hookback",
 }
 

@@ -101,6 +101,9 @@ var secretCases = []commandCase{
 	}},
 	{"gpg --export x", nil},
 	{"jq -e .env x.json", nil},
+	{"yq -P .env", []string{
+		"medium reads_secret: yq -P .env",
+	}},
 	{"jq -f .env x.json", []string{
 		"medium reads_secret: jq -f .env",
 	}},

@@ -15,6 +15,7 @@ type commandPattern struct {
 	subcommands []alternatives // nested commands, in order
 	required    []alternatives // each must match some argument
 	excluded    alternatives   // none may match an argument
+	valued      string         // the letters of ignored options
 	ignored     []string       // operands, and options with a value, next to which there must be another operand
 }
 
@@ -49,6 +50,11 @@ func (p *commandPattern) addTerm(w string) {
 		p.excluded = parseAlternatives(rest)
 	case strings.HasPrefix(w, "<-"):
 		p.ignored = strings.Split(strings.Trim(w, "<>"), "|")
+		for _, option := range p.ignored {
+			if len(option) == 2 && option[0] == '-' {
+				p.valued += option[1:]
+			}
+		}
 	case strings.IndexByte("-=~+:/", w[0]) >= 0 || len(p.required) > 0:
 		p.required = append(p.required, parseAlternatives(w))
 	default:
@@ -110,7 +116,8 @@ func (p *commandPattern) hasOther(args []call.Word) bool {
 			if !slices.Contains(p.ignored, text) {
 				return true
 			}
-		case slices.Contains(p.ignored, text), text[1:] != "" && text[1] != '-' && slices.Contains(p.ignored, "-"+text[len(text)-1:]): // -qr
+		case slices.Contains(p.ignored, text),
+			len(text) > 2 && text[1] != '-' && strings.IndexAny(text[1:], p.valued) == len(text)-2: // -qr
 			i++
 		}
 	}

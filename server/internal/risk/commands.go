@@ -131,6 +131,9 @@ func (a *assessor) assessInvocation(inv *invocation) {
 			if i == 0 {
 				a.assigned[inv.args[i].Text] = true
 			}
+			if inv.name == "printf" && (i == 0 || inv.args[i-1].Text != "-v") {
+				continue
+			}
 			a.checkAssignment(&call.Word{Text: inv.args[i].Text + "="}, inv.span, false)
 		}
 	}

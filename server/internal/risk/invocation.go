@@ -146,5 +146,9 @@ func (inv *invocation) searchPattern() int {
 	if inv.hasOption(options...) {
 		return -1
 	}
-	return slices.IndexFunc(inv.args, func(w call.Word) bool { return !strings.HasPrefix(w.Text, "-") })
+	at := slices.IndexFunc(inv.args, func(w call.Word) bool { return !strings.HasPrefix(w.Text, "-") })
+	if inv.name == "yq" && at >= 0 && (at == len(inv.args)-1 || strings.Contains(inv.args[at].Text, "/")) { // the expression is optional
+		return -1
+	}
+	return at
 }

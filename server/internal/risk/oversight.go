@@ -220,11 +220,8 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 			slices.ContainsFunc(a.writers(inv.cmd), func(c call.Command) bool { return a.mentions(&c, name) })
 	}
 	named = named || isNamed(hubName)
-	isFound := func(c call.Command) bool { // by a substitution, as in P=$(pgrep hookback)
-		return c.Depth > 0 && c.Before != call.RunBy && c.Span != inv.cmd.Span && a.mentions(&c, hubName)
-	}
 	if !named && slices.ContainsFunc(inv.args, func(w call.Word) bool { return len(w.Vars) > 0 }) {
-		named = slices.ContainsFunc(a.call.Commands, isFound)
+		named = slices.ContainsFunc(a.substitutesHub(), func(sp call.Span) bool { return sp != inv.cmd.Span })
 	}
 	switch {
 	case named:
@@ -232,6 +229,16 @@ func (a *assessor) checkHubProcess(inv *invocation) {
 	case isNamed(hubPort):
 		a.add(stopsPort, inv.span)
 	}
+}
+
+// findSubstitutesOfHub returns the places of the commands in substitutions that name the hub, as in P=$(pgrep hookback).
+func (a *assessor) findSubstitutesOfHub() (places []call.Span) {
+	for i := range a.call.Commands {
+		if c := &a.call.Commands[i]; c.Depth > 0 && c.Before != call.RunBy && hubName.MatchString(a.text(c.Span)) {
+			places = append(places, c.Span)
+		}
+	}
+	return places
 }
 
 // selectsHub reports whether a pattern of pgrep, pkill or killall -r matches the name of the hub, or all processes

@@ -33,7 +33,7 @@ var (
 var ruleTable = []tableRow{
 	{rule{"recursive_delete", high, "It deletes every file that it finds, in all subfolders."}, `find =-delete`},
 	{rule{"recursive_delete", high, "It deletes every file and folder that git does not track."}, `git clean -f|--force !-n|--dry-run`},
-	{rule{"recursive_delete", medium, "It deletes files in the target that the source does not have."}, `rsync ~--del !-n|--dry-run`},
+	{rule{"recursive_delete", medium, "It deletes files in the target that the source does not have."}, `rsync ~--delete|=--del !-n|--dry-run`},
 	{rule{"recursive_delete", medium, "It deletes containers and images that are not in use."}, `
 		docker|podman system|image|container|builder prune !--volumes
 		docker|podman rmi -f|--force`},
