@@ -4,6 +4,13 @@ import type { HubProcess } from './hub.ts'
 import type { Agent } from './agent.ts'
 import { claimHub, invitePerson, openInNewBrowser } from './people.ts'
 
+/** An appeal without a notification ends after two minutes at the latest. */
+const appealOf = (command: string) => ({
+  question: 'Push it?',
+  toolCall: { name: 'Bash', arguments: { command } },
+  appeal: { by: 'auto mode', reason: 'Not asked for.' },
+})
+
 async function fill(hub: HubProcess, agent: Agent) {
   await hub.event('UserPromptSubmit', { prompt: 'Deploy it' })
   await hub.event('PostToolUseFailure', { tool_name: 'Bash', error: 'exit 1' }, { error: 'exit 1' })
@@ -55,11 +62,7 @@ async function fill(hub: HubProcess, agent: Agent) {
     toolCall: { name: 'ExitPlanMode', arguments: { plan: '# Limits\n\n1. Add a bucket\n\nما زال' } },
     suggestions: [{ type: 'setMode', mode: 'acceptEdits' }],
   })
-  const appeal = await ask({
-    question: 'Push it?',
-    toolCall: { name: 'Bash', arguments: { command: 'git push' } },
-    appeal: { by: 'auto mode', reason: 'Not asked for.' },
-  })
+  const appeal = await ask(appealOf('git push'))
   const other = await ask({
     type: 'choice',
     question: 'أيّ إطار نستخدم؟',
@@ -208,14 +211,15 @@ test.describe('Accessibility', () => {
       expect.soft(await accessibilityViolations(page), 'editing').toEqual([])
       await page.getByRole('button', { name: /Deny/ }).click()
       expect.soft(await accessibilityViolations(page), 'denying').toEqual([])
+      const { id: appeal } = await agent.ask(hub, appealOf('git push --tags'))
       for (const [id, key, form] of [
+        [appeal, 'd', 'keeping a refusal'],
         [ids[0], 't', 'extending'],
         [ids[0], 'Shift+X', 'canceling'],
         [ids[0], 'q', 'asking back'],
         [ids[3], 'c', 'commenting on a choice'],
         [ids[9], 'r', 'another answer to a choice'],
         [ids[7], 'd', 'asking for changes of a plan'],
-        [ids[8], 'd', 'keeping a refusal'],
       ] as const) {
         await visit(page, '/')
         await choose(page, id!)
