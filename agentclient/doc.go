@@ -144,7 +144,7 @@
 //		Payload:       json.RawMessage(`{"command":"go test ./..."}`),
 //	})
 //
-// Events and Ledger read stored events and the audit log page by page.
+// Sessions and Ledger read the sessions of the hub and its audit log page by page.
 //
 // # Tests
 //

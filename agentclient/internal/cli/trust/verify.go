@@ -24,7 +24,7 @@ Verifies the audit log: the decisions of people, rules and the hub itself, in or
 Each entry contains the hash of the previous entry, so an entry that was changed, removed
 or inserted breaks the hash chain. verify names the first such entry and exits 1.
 
-FILE is an export (GET /api/ledger?format=ndjson, or Team, Audit log in the dashboard), - is stdin.
+FILE is an export (GET /api/ledger?format=ndjson, or Team, Audit in the dashboard), - is stdin.
 Without FILE, verify reads the audit log of the hub.
 
 The chain alone cannot show that its end was cut off. So verify also checks the head that
