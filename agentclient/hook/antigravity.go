@@ -2,25 +2,17 @@ package hook
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/hookback/hookback/schema"
 )
 
-// antigravity is Google's Antigravity: editor, CLI and app. It rejects an answer that
-// has any unknown member. Its input doesn't name the event, so the event comes from the
-// command line or is inferred from the members.
-type antigravity struct{}
-
 const antigravityTools ownTools = "run_command view_file write_to_file replace_file_content multi_replace_file_content " +
 	"search_web read_url_content invoke_subagent"
 
-// Parse implements Agent.
-func (antigravity) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("antigravity", 30*time.Second)
-	if err != nil {
-		return Call{}, err
-	}
+// parseAntigravity reads the input of Google's Antigravity: editor, CLI and app. It rejects an answer that
+// has any unknown member. Its input doesn't name the event, so the event comes from the
+// command line or is inferred from the members.
+func parseAntigravity(in Input, o object, c *Call) {
 	tool := o.object("toolCall")
 	arguments := tool.object("args")
 	native := cmp.Or(in.Event, o.nameText("hookEventName"), o.nameText("hook_event_name"), inferAntigravityEvent(o))
@@ -30,9 +22,7 @@ func (antigravity) Parse(in Input) (Call, error) {
 	}
 	project := c.setRoots(o.array("workspacePaths"), arguments)
 	cwd := cmp.Or(arguments.text("Cwd"), project)
-	if err := c.setOrigin(event, o.text("conversationId"), project, cwd, in.Dir); err != nil {
-		return Call{}, err
-	}
+	c.setOrigin(event, o.text("conversationId"), project, cwd, in.Dir)
 	c.Event.ModelName = o.nameText("modelName")
 	c.Event.Error = clip(o.text("error"), schema.MaxReason)
 	c.Event.Reason = o.nameText("terminationReason")
@@ -40,7 +30,6 @@ func (antigravity) Parse(in Input) (Call, error) {
 	if c.setGatedTool(tool.nameText("name"), antigravityTools, tool["args"]) {
 		c.setGate(CanAllow|CanDeny|CanAsk, "", cwd)
 	}
-	return c, nil
 }
 
 func inferAntigravityEvent(o object) string {
@@ -58,8 +47,7 @@ func inferAntigravityEvent(o object) string {
 	}
 }
 
-// Render implements Agent.
-func (antigravity) Render(c *Call, v Verdict) Reply {
+func renderAntigravity(c *Call, v Verdict) Reply {
 	v = c.adaptVerdict(v)
 	decision := v.Effect
 	switch decision {

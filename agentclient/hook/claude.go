@@ -15,17 +15,6 @@ import (
 	"github.com/hookback/hookback/schema/control"
 )
 
-// claude is Claude Code.
-//
-// Two of its hooks decide. PermissionRequest runs while Claude Code's dialog is open,
-// and the first answer wins, so the hook can wait as long as it likes. For a call of a
-// subagent the dialog opens only after the hook (observed in 2.1.330, where subagents run
-// in the background), so the hook waits for claudePromptAfter at most. PreToolUse runs
-// before every call and blocks it. There, "ask" opens that dialog, and so runs the
-// other hook, regardless of Claude Code's own rules and modes. Without a person at the
-// dialog, PreToolUse waits for the answer itself.
-type claude struct{}
-
 // ClaudeEntrypointHeader is the header in which Claude Code's http hooks send its entry
 // point, as CLAUDE_CODE_ENTRYPOINT in the environment of its other hooks.
 const ClaudeEntrypointHeader = "X-Claude-Entrypoint"
@@ -42,24 +31,31 @@ type claudeCall struct {
 	properties    []elicitedProperty // Elicitation
 }
 
-// Parse implements Agent.
-func (claude) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("claude-code", 0)
-	if err != nil {
-		return Call{}, err
-	}
+// parseClaude reads the input of Claude Code.
+//
+// Two of its hooks decide. PermissionRequest runs while Claude Code's dialog is open,
+// and the first answer wins, so the hook can wait as long as it likes. For a call of a
+// subagent the dialog opens only after the hook (observed in 2.1.330, where subagents run
+// in the background), so the hook waits for claudePromptAfter at most. PreToolUse runs
+// before every call and blocks it. There, "ask" opens that dialog, and so runs the
+// other hook, regardless of Claude Code's own rules and modes. Without a person at the
+// dialog, PreToolUse waits for the answer itself.
+func parseClaude(in Input, o object, c *Call) {
 	event, session := cmp.Or(o.text("hook_event_name"), in.Event), o.text("session_id")
 	switch event {
 	case "WorktreeCreate", "MessageDisplay":
 		// A WorktreeCreate hook must create the worktree, and a MessageDisplay hook delays
 		// every line of output.
-		return Call{}, fmt.Errorf("%w: %s hooks can't only observe", ErrInput, event)
+		c.err = fmt.Errorf("%w: %s hooks can't only observe", ErrInput, event)
+		return
+	case "SessionEnd":
+		c.Limit = 1500 * time.Millisecond
+	case "UserPromptSubmit":
+		c.Limit = 30 * time.Second
 	}
 	state := &claudeCall{suggestions: validSuggestions(o.array("permission_suggestions"))}
-	c.Headless, c.Limit, c.adapterState = isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), claudeTimeout(event), state
-	if err := c.setOrigin(event, session, in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
-		return Call{}, err
-	}
+	c.Headless, c.adapterState = isClaudeHeadless(in.Env("CLAUDE_CODE_ENTRYPOINT")), state
+	c.setOrigin(event, session, in.Env("CLAUDE_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	copyCommonFields(&c.Event, o)
 	tool := o.nameText("tool_name")
 	if event == "PreToolUse" || event == "PermissionRequest" || event == preSkillShellCommand {
@@ -69,14 +65,14 @@ func (claude) Parse(in Input) (Call, error) {
 	if tool != "" {
 		c.setTool(tool, claudeTools, o["tool_input"])
 	}
-	c.Event.Summary = claudeSummary(&c, o)
+	c.Event.Summary = claudeSummary(c, o)
 	switch {
 	case event == "PreToolUse":
 		c.Point, c.Capabilities, c.Fallback = DeferToPrompt, CanAllow|CanDeny|CanAsk|CanEdit|CanGrant|CanMessage, Ask
 		if c.Headless {
 			c.Point = Gate
 		}
-		state.setQuestion(in, &c, o)
+		state.setQuestion(in, c, o)
 	case event == preSkillShellCommand:
 		// It takes no edits, and without an answer Claude Code's own rules decide.
 		c.setGate(CanDeny, describeSkill(o), o.text("cwd"))
@@ -86,7 +82,7 @@ func (claude) Parse(in Input) (Call, error) {
 		if !c.Headless && !c.HasPrompt {
 			c.PromptAfter = claudePromptAfter
 		}
-		state.setQuestion(in, &c, o)
+		state.setQuestion(in, c, o)
 		if len(state.suggestions) > 0 && c.Ask.Type == schema.Permission {
 			c.Ask.Suggestions, c.Capabilities = state.suggestions, c.Capabilities|CanRemember
 		}
@@ -98,14 +94,13 @@ func (claude) Parse(in Input) (Call, error) {
 			c.Ask.AgentPath = []string{"main", cmp.Or(c.Event.AgentType, c.Event.AgentID)}
 		}
 	case event == "Elicitation":
-		state.setElicitation(&c, o)
+		state.setElicitation(c, o)
 	case event == "Stop", event == "UserPromptSubmit":
 		c.Capabilities = CanMessage
 	}
 	if c.Ask != nil && c.Ask.Type == schema.Permission {
 		c.Ask.Interruptible = c.Point == Gate || c.Point == Prompt
 	}
-	return c, nil
 }
 
 // preSkillShellCommand is the event of a shell line in the text of a skill or a slash command, which runs
@@ -129,18 +124,6 @@ const claudePromptAfter = 2 * time.Minute
 // over HTTP, counts as interactive.
 func isClaudeHeadless(entry string) bool {
 	return strings.HasPrefix(entry, "sdk-") || strings.HasSuffix(entry, "github-action") || entry == "mcp"
-}
-
-// claudeTimeout returns Claude Code's default timeout for hooks of that event.
-func claudeTimeout(event string) time.Duration {
-	switch event {
-	case "SessionEnd":
-		return 1500 * time.Millisecond
-	case "UserPromptSubmit":
-		return 30 * time.Second
-	default:
-		return 10 * time.Minute
-	}
 }
 
 // setQuestion sets the question for a call that would run.
@@ -184,8 +167,7 @@ func (s *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage 
 	return nil
 }
 
-// Render implements Agent.
-func (claude) Render(c *Call, v Verdict) Reply {
+func renderClaude(c *Call, v Verdict) Reply {
 	state, _ := c.adapterState.(*claudeCall)
 	if state != nil && c.Point == Observe && c.Capabilities.Has(CanMessage) {
 		return messageReply(c.Event.HookEventType, control.PromptText(v.Messages))

@@ -12,11 +12,6 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// cline is Cline: the CLI since version 3 and the editor extension before it, which differ
-// in the names of events and tools. A denial ends the whole task. A hook that fails or takes
-// too long lets the call run.
-type cline struct{}
-
 var clineEvents = map[string]string{
 	// CLI 3
 	"tool_call": "PreToolUse", "tool_result": "PostToolUse", "prompt_submit": "UserPromptSubmit", "pre_compact": "PreCompact",
@@ -29,18 +24,14 @@ var clineEvents = map[string]string{
 const clineTools ownTools = "run_commands read_files editor apply_patch fetch_web_content spawn_agent " + // CLI 3
 	"execute_command read_file write_to_file new_file replace_in_file web_fetch web_search use_subagents" // the extension
 
-// Parse implements Agent.
-func (cline) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("cline", 30*time.Second)
-	if err != nil {
-		return Call{}, err
-	}
+// parseCline reads the input of Cline: the CLI since version 3 and the editor extension before it, which differ
+// in the names of events and tools. A denial ends the whole task. A hook that fails or takes
+// too long lets the call run.
+func parseCline(in Input, o object, c *Call) {
 	native := cmp.Or(o.nameText("hookName"), in.Event)
 	details := o.clineDetails(native)
 	project := c.setRoots(o.array("workspaceRoots"), details.object("parameters"), o.object("tool_call").object("input"))
-	if err := c.setOrigin(cmp.Or(clineEvents[native], native), o.text("taskId"), project, in.Dir); err != nil {
-		return Call{}, err
-	}
+	c.setOrigin(cmp.Or(clineEvents[native], native), o.text("taskId"), project, in.Dir)
 	c.Event.ModelName, c.Event.Timestamp = o.object("model").nameText("slug"), o.timestamp("timestamp")
 	if o.text("parent_agent_id") != "" {
 		c.Event.AgentID = o.nameText("agent_id")
@@ -69,7 +60,6 @@ func (cline) Parse(in Input) (Call, error) {
 			c.Event.HookEventType, c.Event.Error = "PostToolUseFailure", clip(details.text("result"), schema.MaxReason)
 		}
 	}
-	return c, nil
 }
 
 // clineDetails returns the details of an event. They are in a member named after the event
@@ -138,8 +128,7 @@ func clineCommand(args object) string {
 	return strings.Join(lines, "\n")
 }
 
-// Render implements Agent.
-func (cline) Render(c *Call, v Verdict) Reply {
+func renderCline(c *Call, v Verdict) Reply {
 	switch v = c.adaptVerdict(v); {
 	case v.Effect == Deny:
 		return encodeReply(struct {

@@ -11,21 +11,12 @@ import (
 	"github.com/hookback/hookback/schema/control"
 )
 
-// codex is OpenAI's Codex CLI. It runs the call if a denial has an unknown member, has
-// no reason or is an "ask", and it takes Claude Code's members for the others.
-type codex struct{}
-
 const codexTools ownTools = "shell shell_command exec_command local_shell apply_patch web_search view_image spawn_agent"
 
-// Parse implements Agent.
-func (codex) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("codex", 600*time.Second)
-	if err != nil {
-		return Call{}, err
-	}
-	if err := c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), o.text("cwd"), in.Dir); err != nil {
-		return Call{}, err
-	}
+// parseCodex reads the input of OpenAI's Codex CLI. It runs the call if a denial has an unknown member, has
+// no reason or is an "ask", and it takes Claude Code's members for the others.
+func parseCodex(in Input, o object, c *Call) {
+	c.setOrigin(cmp.Or(o.nameText("hook_event_name"), in.Event), o.text("session_id"), o.text("cwd"), in.Dir)
 	c.setDetails(o)
 	name, arguments := cmp.Or(o.nameText("tool_name"), unknownTool), o["tool_input"]
 	switch c.Event.HookEventType {
@@ -52,7 +43,6 @@ func (codex) Parse(in Input) (Call, error) {
 	if c.Event.HookEventType == "SessionEnd" || c.Event.HookEventType == "Interrupt" {
 		c.Limit = time.Second
 	}
-	return c, nil
 }
 
 // setPatchSummary sets the summary of a patch, whose files are only named in its text.
@@ -77,8 +67,7 @@ func (c *Call) setPatchSummary() {
 	}
 }
 
-// Render implements Agent.
-func (codex) Render(c *Call, v Verdict) Reply {
+func renderCodex(c *Call, v Verdict) Reply {
 	if c.Point == Observe {
 		return messageReply(c.Event.HookEventType, control.PromptText(v.Messages))
 	}

@@ -17,24 +17,13 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-// newCall returns the members of the input, and a call of that agent with the input as its
-// payload and the agent's default timeout for hooks.
-func (in Input) newCall(agent string, limit time.Duration) (object, Call, error) {
-	p, err := in.parseObject()
-	if err != nil {
-		return nil, Call{}, err
-	}
-	e := schema.Event{Agent: agent, Payload: p.payload, PayloadSanitized: p.sanitized}
-	return p.members, Call{Event: e, Unreadable: p.unreadable, Limit: limit, mainDir: in.MainDir}, nil
-}
-
 // setOrigin sets the fields that every event has: the event type by Claude Code's
 // name, the session, and the source app. The app is named after the first usable
-// directory in dirs, so callers pass the most specific one first. An empty event
-// returns an error that wraps ErrInput.
-func (c *Call) setOrigin(event, session string, dirs ...string) error {
+// directory in dirs, so callers pass the most specific one first. An empty event is an
+// error of the call.
+func (c *Call) setOrigin(event, session string, dirs ...string) {
 	if event == "" {
-		return fmt.Errorf("%w: no event name", ErrInput)
+		c.err = fmt.Errorf("%w: no event name", ErrInput)
 	}
 	c.Event.HookEventType = clip(event, schema.MaxName)
 	for i := range dirs {
@@ -45,7 +34,6 @@ func (c *Call) setOrigin(event, session string, dirs ...string) error {
 	c.Event.SourceApp = cmp.Or(project.Name(schema.MaxName, dirs...), c.Event.Agent)
 	// An event without a session is rejected by the hub, and its call would run unchecked.
 	c.Event.SessionID = cmp.Or(clip(session, schema.MaxName), clip(c.Event.Agent+" in "+c.Event.SourceApp, schema.MaxName))
-	return nil
 }
 
 // callPaths are the members in which agents name the file or the directory of a call.

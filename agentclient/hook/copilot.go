@@ -3,18 +3,11 @@ package hook
 import (
 	"cmp"
 	"encoding/json"
-	"time"
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
-
-// copilot is GitHub Copilot: the CLI, the cloud agent, and VS Code, which runs the same
-// hook files but expects a different answer. An event registered as preToolUse has
-// members like toolArgs and lacks its name; one registered as PreToolUse has Claude
-// Code's format.
-type copilot struct{}
 
 var copilotEvents = map[string]string{
 	"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop", "errorOccurred": "StopFailure", "ErrorOccurred": "StopFailure",
@@ -24,20 +17,16 @@ const copilotTools ownTools = "bash powershell view create edit str_replace_edit
 	"runInTerminal run_in_terminal readFile read_file createFile create_file editFiles replace_string_in_file " + // VS Code
 	"insert_edit_into_file fetch_webpage runSubagent"
 
-// Parse implements Agent.
-func (copilot) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("copilot", 30*time.Second)
-	if err != nil {
-		return Call{}, err
-	}
+// parseCopilot reads the input of GitHub Copilot: the CLI, the cloud agent, and VS Code, which runs the same
+// hook files but expects a different answer. An event registered as preToolUse has
+// members like toolArgs and lacks its name; one registered as PreToolUse has Claude
+// Code's format.
+func parseCopilot(in Input, o object, c *Call) {
 	// The cloud agent has its prompt in the environment and no user to ask.
 	cloud := in.env("COPILOT_AGENT_PROMPT") != ""
 	c.Headless = cloud || in.isHeadless()
 	native := cmp.Or(o.nameText("hook_event_name"), o.nameText("hookEventName"), o.nameText("hookName"), in.Event, inferCopilotEvent(o))
-	err = c.setOrigin(cmp.Or(copilotEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
-	if err != nil {
-		return Call{}, err
-	}
+	c.setOrigin(cmp.Or(copilotEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
 	c.setDetails(o)
 	c.setCopilotDetails(o)
 	arguments := o["tool_input"]
@@ -57,7 +46,6 @@ func (copilot) Parse(in Input) (Call, error) {
 	if decides {
 		c.setCopilotGate(o)
 	}
-	return c, nil
 }
 
 // copilotCalls returns the tool and the arguments of an event in the form of VS Code's agent host, which
@@ -127,8 +115,7 @@ func inferCopilotEvent(o object) string {
 	}
 }
 
-// Render implements Agent.
-func (copilot) Render(c *Call, v Verdict) Reply {
+func renderCopilot(c *Call, v Verdict) Reply {
 	if v.Effect == Ask && c.Event.HookEventType == "PermissionRequest" {
 		return Reply{} // its own rules and prompt come next
 	}

@@ -5,40 +5,28 @@ import (
 	"encoding/json"
 	"regexp"
 	"sync"
-	"time"
 
 	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
-// crush is Charm's Crush. No output leads to its own permissions, and it has no "ask".
+const crushTools ownTools = "bash view write edit multiedit fetch agentic_fetch web_fetch web_search agent"
+
+// parseCrush reads the input of Charm's Crush. No output leads to its own permissions, and it has no "ask".
 // Those permissions approve everything in crush run and with --yolo, which its hooks
 // can't see, so no output is a question only on a terminal that is certainly
 // interactive. It merges an edit into the arguments and treats member names as paths.
-type crush struct{}
-
-const crushTools ownTools = "bash view write edit multiedit fetch agentic_fetch web_fetch web_search agent"
-
-// Parse implements Agent.
-func (crush) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("crush", 30*time.Second)
-	if err != nil {
-		return Call{}, err
-	}
+func parseCrush(in Input, o object, c *Call) {
 	c.Headless = in.isHeadless()
 	event := cmp.Or(o.nameText("event"), o.nameText("hook_event_name"), in.Event)
-	if err := c.setOrigin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
-		return Call{}, err
-	}
+	c.setOrigin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	c.setDetails(o)
 	if c.setGatedTool(o.nameText("tool_name"), crushTools, textform.UnwrapJSONString(o["tool_input"])) {
 		c.setGate(CanAllow|CanDeny|CanEdit, c.args.text("description"), o.text("cwd"))
 		c.adapterState = in.isInteractive("run", "r", "-y", "--yolo")
 	}
-	return c, nil
 }
 
-// Render implements Agent.
-func (crush) Render(c *Call, v Verdict) Reply {
+func renderCrush(c *Call, v Verdict) Reply {
 	if attended, _ := c.adapterState.(bool); v.Effect == Ask && attended {
 		return Reply{} // its own prompt opens
 	}

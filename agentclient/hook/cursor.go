@@ -5,16 +5,10 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
-	"time"
 
 	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
-
-// cursor is Cursor, editor and CLI. It has separate hooks for shell commands, MCP tools
-// and file reads, and a generic one for every tool, which doesn't enforce "ask". An
-// answer of a permission hook that isn't JSON blocks the call.
-type cursor struct{}
 
 var cursorEvents = map[string]string{
 	"beforeShellExecution": "PreToolUse", "beforeMCPExecution": "PreToolUse", "beforeReadFile": "PreToolUse", "beforeTabFileRead": "PreToolUse",
@@ -24,28 +18,22 @@ var cursorEvents = map[string]string{
 
 const cursorTools ownTools = "Shell Read Write Edit StrReplace ApplyPatch EditNotebook WebFetch WebSearch Task Subagent"
 
-// Parse implements Agent.
-func (cursor) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("cursor", time.Minute)
-	if err != nil {
-		return Call{}, err
-	}
+// parseCursor reads the input of Cursor, editor and CLI. It has separate hooks for shell commands, MCP tools
+// and file reads, and a generic one for every tool, which doesn't enforce "ask". An
+// answer of a permission hook that isn't JSON blocks the call.
+func parseCursor(in Input, o object, c *Call) {
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
 	project, dir := c.setRoots(o.array("workspace_roots"), decodeMembers(textform.UnwrapJSONString(o["tool_input"])), o), in.Dir
 	if path.Base(filepath.ToSlash(dir)) == ".cursor" { // where it runs the hooks of the user
 		dir = ""
 	}
-	err = c.setOrigin(cmp.Or(cursorEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
+	c.setOrigin(cmp.Or(cursorEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("conversation_id"), o.text("session_id")),
 		project, in.env("CURSOR_PROJECT_DIR"), o.text("cwd"), dir)
-	if err != nil {
-		return Call{}, err
-	}
 	c.setDetails(o)
 	c.Event.ModelName = cmp.Or(o.nameText("model_id"), o.nameText("model"))
 	if can := c.setCursorTool(native, o); can != 0 {
 		c.setGate(can, cmp.Or(o.text("agent_message"), c.args.text("description")), cmp.Or(o.text("cwd"), project))
 	}
-	return c, nil
 }
 
 // setCursorTool sets the tool of an event that has one, and returns the capabilities.
@@ -80,8 +68,7 @@ func (c *Call) setCursorTool(native string, o object) Capability {
 	return 0
 }
 
-// Render implements Agent.
-func (cursor) Render(c *Call, v Verdict) Reply {
+func renderCursor(c *Call, v Verdict) Reply {
 	// Its documentation doesn't state whether an edit is merged into the arguments.
 	v = c.checkMergeSafe(c.adaptVerdict(v))
 	if v.Effect == Pass {

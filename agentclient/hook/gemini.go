@@ -3,17 +3,10 @@ package hook
 import (
 	"cmp"
 	"encoding/json"
-	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
-
-// gemini is Google's Gemini CLI. Its BeforeTool hook can deny a call or force a prompt,
-// but can't skip its own confirmation. Without a terminal (gemini -p, a pipe) "ask"
-// hangs it, and its hooks can't detect that. So "ask" is used only on a terminal that
-// is certainly interactive.
-type gemini struct{}
 
 var geminiEvents = map[string]string{
 	"BeforeTool": "PreToolUse", "AfterTool": "PostToolUse", "BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "PreCompress": "PreCompact",
@@ -23,17 +16,14 @@ var geminiEvents = map[string]string{
 const geminiTools ownTools = "run_shell_command read_file read_many_files write_file replace web_fetch google_web_search invoke_agent " +
 	"edit web_search task agent"
 
-// Parse implements Agent.
-func (gemini) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("gemini", time.Minute)
-	if err != nil {
-		return Call{}, err
-	}
+// parseGemini reads the input of Google's Gemini CLI. Its BeforeTool hook can deny a call or force a prompt,
+// but can't skip its own confirmation. Without a terminal (gemini -p, a pipe) "ask"
+// hangs it, and its hooks can't detect that. So "ask" is used only on a terminal that
+// is certainly interactive.
+func parseGemini(in Input, o object, c *Call) {
 	c.Headless = in.isHeadless()
 	native := cmp.Or(o.nameText("hook_event_name"), in.Event)
-	if err := c.setOrigin(cmp.Or(geminiEvents[native], native), o.text("session_id"), in.env("GEMINI_PROJECT_DIR"), o.text("cwd"), in.Dir); err != nil {
-		return Call{}, err
-	}
+	c.setOrigin(cmp.Or(geminiEvents[native], native), o.text("session_id"), in.env("GEMINI_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	c.setDetails(o)
 	switch native {
 	case "BeforeTool":
@@ -49,7 +39,6 @@ func (gemini) Parse(in Input) (Call, error) {
 		response := o.object("tool_response")
 		c.Event.Error = clip(cmp.Or(response.object("error").text("message"), response.text("error")), schema.MaxReason)
 	}
-	return c, nil
 }
 
 func (c *Call) setGeminiTool(o object) {
@@ -59,8 +48,7 @@ func (c *Call) setGeminiTool(o object) {
 	}
 }
 
-// Render implements Agent.
-func (gemini) Render(c *Call, v Verdict) Reply {
+func renderGemini(c *Call, v Verdict) Reply {
 	if c.Point == Observe {
 		return messageReply("AfterTool", control.PromptText(v.Messages))
 	}

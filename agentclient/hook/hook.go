@@ -105,7 +105,8 @@ type Call struct {
 	mainDir      func(dir string) string
 	mcpServer    string // the agent's own name of the tool's MCP server, if it states it
 	args         object // decoded Tool.Arguments, nil if they are no object
-	adapterState any    // additional state for the adapter's Render
+	adapterState any    // additional state for the adapter's render
+	err          error  // why the input is no hook input; it wraps ErrInput
 }
 
 // Point is a kind of hook event, by the effect of the hook's answer.

@@ -4,19 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/hookback/hookback/schema"
 )
-
-// opencode is OpenCode. Version 1 has no deciding hook but an event bus. Our plugin
-// (agentclient/install/opencode.js) runs the hook for each event, adds the working
-// directory and the tool call behind a request, and posts the hook's output as the
-// reply. The prompt stays open; an answer there ends the hook.
-//
-// Version 2 waits for the hook of permission.evaluate before its own prompt opens, and before a call that
-// its rules allow. A call that its rules deny has no hook.
-type opencode struct{}
 
 var opencodeEvents = map[string]string{
 	"permission.asked": "PermissionRequest", "permission.v2.asked": "PermissionRequest",
@@ -32,17 +22,17 @@ const openCodeEvaluate = "permission.evaluate"
 // opencodeTools are tools and permissions; one permission can cover several tools.
 const opencodeTools ownTools = "bash shell read write edit multiedit patch apply_patch webfetch websearch task subagent"
 
-// Parse implements Agent.
-func (opencode) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("opencode", time.Hour)
-	if err != nil {
-		return Call{}, err
-	}
+// parseOpenCode reads the input of OpenCode. Version 1 has no deciding hook but an event bus. Our plugin
+// (agentclient/install/opencode.js) runs the hook for each event, adds the working
+// directory and the tool call behind a request, and posts the hook's output as the
+// reply. The prompt stays open; an answer there ends the hook.
+//
+// Version 2 waits for the hook of permission.evaluate before its own prompt opens, and before a call that
+// its rules allow. A call that its rules deny has no hook.
+func parseOpenCode(in Input, o object, c *Call) {
 	native, p := cmp.Or(o.nameText("type"), in.Event), o.object("properties")
 	session := cmp.Or(p.text("sessionID"), p.object("info").text("id"))
-	if err := c.setOrigin(cmp.Or(opencodeEvents[native], native), session, o.text("worktree"), o.text("directory"), in.Dir); err != nil {
-		return Call{}, err
-	}
+	c.setOrigin(cmp.Or(opencodeEvents[native], native), session, o.text("worktree"), o.text("directory"), in.Dir)
 	c.Event.ParentSessionID = p.object("info").nameText("parentID")
 	failure := p.object("error")
 	c.Event.Error = clip(cmp.Or(failure.object("data").text("message"), failure.text("name")), schema.MaxReason)
@@ -59,7 +49,6 @@ func (opencode) Parse(in Input) (Call, error) {
 	case "tool.execute.before", "tool.execute.after":
 		c.setTool(cmp.Or(p.nameText("tool"), unknownTool), opencodeTools, p["args"])
 	}
-	return c, nil
 }
 
 func (c *Call) setOpenCodePermission(p, call object, cwd string) {
@@ -174,8 +163,7 @@ func (c *Call) setOpenCodeQuestions(p object, cwd string) {
 	c.Event.Summary = oneLine("question: "+c.Ask.Question, maxSummary)
 }
 
-// Render implements Agent.
-func (opencode) Render(c *Call, v Verdict) Reply {
+func renderOpenCode(c *Call, v Verdict) Reply {
 	type reply struct {
 		Reply   string `json:"reply"`
 		Message string `json:"message,omitempty"`

@@ -20,7 +20,7 @@ func BenchmarkParse_LargeInput(b *testing.B) {
 		for b.Loop() {
 			in := Input{Stdin: big, Env: func(string) string { return "" }}.Parsed()
 			require.Equal(b, "claude-code", Identify("claude-code", in))
-			_, err := claude{}.Parse(in)
+			_, err := Agents[0].Agent.Parse(in)
 			require.NoError(b, err)
 		}
 	})

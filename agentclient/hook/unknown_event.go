@@ -8,32 +8,26 @@ import (
 	"github.com/hookback/hookback/schema/control"
 )
 
-// gateUnknown is an agent's adapter that treats an event with an unknown name as the agent's
-// gate if it carries a tool call without a result. Vendors rename and add events, and a policy or a
+// Parse implements Agent. It treats an event with an unknown name as the agent's gate if it
+// carries a tool call without a result. Vendors rename and add events, and a policy or a
 // freeze must not lose its effect by that.
-type gateUnknown struct {
-	Agent
-	name string
-}
-
-// Parse implements Agent.
-func (g gateUnknown) Parse(in Input) (Call, error) {
-	c, err := g.Agent.Parse(in)
+func (a *adapter) Parse(in Input) (Call, error) {
+	p, err := in.parseObject()
+	if err != nil {
+		return Call{}, err
+	}
+	c, err := a.parseKnown(in, p)
 	if err != nil || c.Point != Observe {
 		return c, err
 	}
-	p, err := in.parseObject()
-	if err != nil {
-		return c, nil //nolint:nilerr // the event itself was read
-	}
-	native, event, members, ok := renamed.Gate(g.name, p.members, in.Event)
+	native, event, members, ok := renamed.Gate(a.name, p.members, in.Event)
 	if !ok {
 		return c, nil
 	}
 	as := *p
 	as.members = members
-	in.Event, in.parsed = event, &as
-	gate, err := g.Agent.Parse(in)
+	in.Event = event
+	gate, err := a.parseKnown(in, &as)
 	if err != nil || gate.Tool == nil || gate.Ask == nil {
 		return c, nil //nolint:nilerr // the event itself was read
 	}
@@ -48,14 +42,14 @@ func (g gateUnknown) Parse(in Input) (Call, error) {
 }
 
 // Render implements Agent.
-func (g gateUnknown) Render(c *Call, v Verdict) Reply {
+func (a *adapter) Render(c *Call, v Verdict) Reply {
 	if c.UnknownEvent == "" {
-		return g.Agent.Render(c, v)
+		return a.render(c, v)
 	}
 	if v = c.adaptVerdict(v); v.Effect != Deny {
 		return Reply{}
 	}
-	r := g.Agent.Render(c, v)
+	r := a.render(c, v)
 	// Agents that expect the event's name in the answer expect the one that they sent.
 	r.Stdout = bytes.Replace(r.Stdout, []byte(`"hookEventName":"PreToolUse"`), append([]byte(`"hookEventName":`), encodeJSON(c.UnknownEvent)...), 1)
 	return r

@@ -3,22 +3,14 @@ package hook
 import (
 	"cmp"
 	"strings"
-	"time"
 )
-
-// windsurf is Windsurf's Cascade. It can only be denied, by exit status 2 before an
-// action with the reason on stderr.
-type windsurf struct{}
 
 // windsurfTools are the names of actions without pre_ and post_.
 const windsurfTools ownTools = "run_command read_code write_code mcp_tool_use"
 
-// Parse implements Agent.
-func (windsurf) Parse(in Input) (Call, error) {
-	o, c, err := in.newCall("windsurf", 30*time.Second)
-	if err != nil {
-		return Call{}, err
-	}
+// parseWindsurf reads the input of Windsurf's Cascade. It can only be denied, by exit status 2 before an
+// action with the reason on stderr.
+func parseWindsurf(in Input, o object, c *Call) {
 	native, info := cmp.Or(o.nameText("agent_action_name"), in.Event), o.object("tool_info")
 	pre := strings.HasPrefix(native, "pre_")
 	action := strings.TrimPrefix(strings.TrimPrefix(native, "pre_"), "post_")
@@ -35,27 +27,21 @@ func (windsurf) Parse(in Input) (Call, error) {
 		event = "PostToolUse"
 	}
 	cwd := cmp.Or(info.text("cwd"), in.Dir)
-	if err := c.setOrigin(event, o.text("trajectory_id"), in.env("ROOT_WORKSPACE_PATH"), cwd); err != nil {
-		return Call{}, err
-	}
+	c.setOrigin(event, o.text("trajectory_id"), in.env("ROOT_WORKSPACE_PATH"), cwd)
 	c.Event.ModelName, c.Event.Timestamp = o.nameText("model_name"), o.timestamp("timestamp")
 	c.Event.Summary = oneLine(cmp.Or(info.text("user_prompt"), info.text("response")), maxSummary)
 	if !known {
-		return c, nil
+		return
 	}
 	c.setTool(action, windsurfTools, o["tool_info"])
 	c.setMCPTool(info.text("mcp_server_name"), info.text("mcp_tool_name"))
 	if pre {
 		c.setGate(CanDeny, "", cwd)
 	}
-	return c, nil
 }
 
-// Render implements Agent.
-func (windsurf) Render(c *Call, v Verdict) Reply { return c.renderExitStatus(v) }
-
 // renderExitStatus renders a denial for agents that only check the exit status.
-func (c *Call) renderExitStatus(v Verdict) Reply {
+func renderExitStatus(c *Call, v Verdict) Reply {
 	if v = c.adaptVerdict(v); v.Effect != Deny {
 		return Reply{}
 	}
