@@ -27,7 +27,7 @@ var argumentReaders = map[string]string{
 }
 
 // decoders decode JSON.
-var decoders = regexp.MustCompile(`^(json\.(Unmarshal|NewDecoder)|jsontext\.NewDecoder|jsonscan\.\w+|digest\.EachMember)$`)
+var decoders = regexp.MustCompile(`^(json\.(Unmarshal|NewDecoder)|jsontext\.NewDecoder|splitObject|decodeObject|digest\.EachMember)$`)
 
 // toolArguments is a value that holds the arguments of a tool call.
 var toolArguments = regexp.MustCompile(`(?i)\b(\w+\.)*(arguments|toolinput|toolargs)\b`)

@@ -6,7 +6,7 @@ import (
 	"github.com/hookback/hookback/schema"
 )
 
-const antigravityTools ownTools = "run_command view_file write_to_file replace_file_content multi_replace_file_content " +
+const antigravityTools nameList = "run_command view_file write_to_file replace_file_content multi_replace_file_content " +
 	"search_web read_url_content invoke_subagent"
 
 // parseAntigravity reads the input of Google's Antigravity: editor, CLI and app. It rejects an answer that

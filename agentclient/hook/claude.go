@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -20,7 +19,7 @@ import (
 const ClaudeEntrypointHeader = "X-Claude-Entrypoint"
 
 // claudeTools have a common name that differs from their own.
-const claudeTools ownTools = "MultiEdit NotebookEdit NotebookRead Agent PowerShell Monitor"
+const claudeTools nameList = "MultiEdit NotebookEdit NotebookRead Agent PowerShell Monitor"
 
 // claudeCall is the adapter state of a Call that Render needs.
 type claudeCall struct {
@@ -196,7 +195,7 @@ func renderClaude(c *Call, v Verdict) Reply {
 	if v.Effect == Ask && !c.Capabilities.Has(CanAsk) {
 		return Reply{} // its own dialog opens or is already open
 	}
-	v.Reason, v.StopReason = textform.ClipUTF16(v.Reason, maxClaudeText), textform.ClipUTF16(v.StopReason, maxClaudeText)
+	v.Reason, v.StopReason = clipUTF16(v.Reason, maxClaudeText), clipUTF16(v.StopReason, maxClaudeText)
 	if c.Event.HookEventType == "Elicitation" {
 		return state.elicitationReply(v)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -137,7 +136,7 @@ func (p *elicitedProperty) parseOptions(o object, q *schema.FormQuestion) bool {
 func (p *elicitedProperty) addOption(label, value json.RawMessage, q *schema.FormQuestion) {
 	var s string
 	if json.Unmarshal(label, &s) != nil {
-		s = textform.CompactJSON(label)
+		s = compactJSON(label)
 	}
 	if p.values == nil {
 		p.values = map[string]json.RawMessage{}

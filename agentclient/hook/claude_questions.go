@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -85,7 +84,7 @@ func (o object) list(name string) []json.RawMessage {
 		_ = json.Unmarshal([]byte(o.text(name)), &all)
 	}
 	for i := range all {
-		all[i] = textform.UnwrapJSONString(all[i])
+		all[i] = unwrapJSONString(all[i])
 	}
 	return all
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
-
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
 // claudeSummaryMembers lists, by event, the members that describe it best; the first one
@@ -50,7 +48,7 @@ func claudeSummary(c *Call, o object) string {
 		return cmp.Or(userQuestionSummary(c), c.summaryLine())
 	}
 	if event == "UserPromptSubmit" {
-		if summary, ok := textform.TaskNotification(o.text("prompt")); ok {
+		if summary, ok := taskNotification(o.text("prompt")); ok {
 			return oneLine(summary, maxSummary)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -21,7 +19,7 @@ var clineEvents = map[string]string{
 	"TaskStart": "SessionStart", "TaskResume": "SessionStart", "TaskCancel": "SessionEnd", "TaskComplete": "Stop",
 }
 
-const clineTools ownTools = "run_commands read_files editor apply_patch fetch_web_content spawn_agent " + // CLI 3
+const clineTools nameList = "run_commands read_files editor apply_patch fetch_web_content spawn_agent " + // CLI 3
 	"execute_command read_file write_to_file new_file replace_in_file web_fetch web_search use_subagents" // the extension
 
 // parseCline reads the input of Cline: the CLI since version 3 and the editor extension before it, which differ
@@ -65,7 +63,7 @@ func parseCline(in Input, o object, c *Call) {
 // clineDetails returns the details of an event. They are in a member named after the event
 // of the extension.
 func (o object) clineDetails(native string) object {
-	name := textform.LowerFirst(native)
+	name := lowerFirst(native)
 	switch native {
 	case "tool_call":
 		name = "preToolUse"
@@ -108,13 +106,13 @@ func (c *Call) setClineTool(o, details object) {
 func clineCommand(args object) string {
 	var lines []string
 	add := func(raw json.RawMessage) {
-		if line := jsonscan.String(raw); line != "" {
+		if line := stringValue(raw); line != "" {
 			lines = append(lines, line)
 		}
 		if o := decodeMembers(raw); o.text("command") != "" {
 			words := []string{o.text("command")}
 			for _, operand := range o.array("args") {
-				words = append(words, textform.QuoteWord(jsonscan.String(operand)))
+				words = append(words, quoteWord(stringValue(operand)))
 			}
 			lines = append(lines, strings.Join(words, " "))
 		}

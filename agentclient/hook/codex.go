@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
 
-const codexTools ownTools = "shell shell_command exec_command local_shell apply_patch web_search view_image spawn_agent"
+const codexTools nameList = "shell shell_command exec_command local_shell apply_patch web_search view_image spawn_agent"
 
 // parseCodex reads the input of OpenAI's Codex CLI. It runs the call if a denial has an unknown member, has
 // no reason or is an "ask", and it takes Claude Code's members for the others.
@@ -114,7 +113,7 @@ func (c *Call) codexRetryReply(v Verdict) Reply {
 	}
 	return messageReply("Stop", "A person approved, in Hookback, the call that the reviewer refused. It may run once. "+
 		"Run exactly this call now, with the same arguments and the same justification: "+
-		c.Tool.Name+" "+textform.CompactJSON(c.Tool.Arguments))
+		c.Tool.Name+" "+compactJSON(c.Tool.Arguments))
 }
 
 // codexAcceptsEdit reports whether Codex would run exactly these arguments. For a shell

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hookback/hookback/agentclient/call"
 	"github.com/hookback/hookback/agentclient/call/paths"
-	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
 	"github.com/hookback/hookback/agentclient/project"
 	"github.com/hookback/hookback/schema"
 )
@@ -46,7 +45,7 @@ var callPaths = []string{
 // directory of the call, which is in one of the objects, or else the first folder.
 func (c *Call) setRoots(folders []json.RawMessage, calls ...object) (project string) {
 	for _, raw := range folders {
-		if root := jsonscan.String(raw); root != "" {
+		if root := stringValue(raw); root != "" {
 			c.Roots = append(c.Roots, root)
 		}
 	}

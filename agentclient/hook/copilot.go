@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -13,7 +12,7 @@ var copilotEvents = map[string]string{
 	"userPromptSubmitted": "UserPromptSubmit", "agentStop": "Stop", "errorOccurred": "StopFailure", "ErrorOccurred": "StopFailure",
 }
 
-const copilotTools ownTools = "bash powershell view create edit str_replace_editor apply_patch web_fetch web_search task Agent " +
+const copilotTools nameList = "bash powershell view create edit str_replace_editor apply_patch web_fetch web_search task Agent " +
 	"runInTerminal run_in_terminal readFile read_file createFile create_file editFiles replace_string_in_file " + // VS Code
 	"insert_edit_into_file fetch_webpage runSubagent"
 
@@ -26,7 +25,7 @@ func parseCopilot(in Input, o object, c *Call) {
 	cloud := in.env("COPILOT_AGENT_PROMPT") != ""
 	c.Headless = cloud || in.isHeadless()
 	native := cmp.Or(o.nameText("hook_event_name"), o.nameText("hookEventName"), o.nameText("hookName"), in.Event, inferCopilotEvent(o))
-	c.setOrigin(cmp.Or(copilotEvents[native], textform.UpperFirst(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
+	c.setOrigin(cmp.Or(copilotEvents[native], upperFirst(native)), cmp.Or(o.text("sessionId"), o.text("session_id")), o.text("cwd"), in.Dir)
 	c.setDetails(o)
 	c.setCopilotDetails(o)
 	arguments := o["tool_input"]
@@ -41,7 +40,7 @@ func parseCopilot(in Input, o object, c *Call) {
 	}
 	decides := c.Event.HookEventType == "PreToolUse" || c.Event.HookEventType == "PermissionRequest"
 	if name != "" || decides {
-		c.setTool(cmp.Or(name, unknownTool), copilotTools, textform.UnwrapJSONString(arguments))
+		c.setTool(cmp.Or(name, unknownTool), copilotTools, unwrapJSONString(arguments))
 	}
 	if decides {
 		c.setCopilotGate(o)
@@ -61,7 +60,7 @@ func copilotCalls(o object, arguments json.RawMessage) (string, json.RawMessage)
 		}
 		return only.nameText("name"), only["arguments"]
 	default:
-		return call.SeveralTools, textform.PickMembers(o, "toolCalls")
+		return call.SeveralTools, pickMembers(o, "toolCalls")
 	}
 }
 

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"regexp"
 	"sync"
-
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
-const crushTools ownTools = "bash view write edit multiedit fetch agentic_fetch web_fetch web_search agent"
+const crushTools nameList = "bash view write edit multiedit fetch agentic_fetch web_fetch web_search agent"
 
 // parseCrush reads the input of Charm's Crush. No output leads to its own permissions, and it has no "ask".
 // Those permissions approve everything in crush run and with --yolo, which its hooks
@@ -20,7 +18,7 @@ func parseCrush(in Input, o object, c *Call) {
 	event := cmp.Or(o.nameText("event"), o.nameText("hook_event_name"), in.Event)
 	c.setOrigin(event, o.text("session_id"), in.env("CRUSH_PROJECT_DIR"), o.text("cwd"), in.Dir)
 	c.setDetails(o)
-	if c.setGatedTool(o.nameText("tool_name"), crushTools, textform.UnwrapJSONString(o["tool_input"])) {
+	if c.setGatedTool(o.nameText("tool_name"), crushTools, unwrapJSONString(o["tool_input"])) {
 		c.setGate(CanAllow|CanDeny|CanEdit, c.args.text("description"), o.text("cwd"))
 		c.adapterState = in.isInteractive("run", "r", "-y", "--yolo")
 	}

@@ -2,7 +2,7 @@ package hook
 
 import "cmp"
 
-const droidTools ownTools = "Execute Create Edit MultiEdit ApplyPatch FetchUrl WebSearch Task"
+const droidTools nameList = "Execute Create Edit MultiEdit ApplyPatch FetchUrl WebSearch Task"
 
 // parseDroid reads the input of Factory's Droid: Claude Code's PreToolUse without PermissionRequest.
 func parseDroid(in Input, o object, c *Call) {

@@ -13,7 +13,7 @@ var geminiEvents = map[string]string{
 }
 
 // geminiTools are the tools of Gemini CLI and of its fork Qwen Code.
-const geminiTools ownTools = "run_shell_command read_file read_many_files write_file replace web_fetch google_web_search invoke_agent " +
+const geminiTools nameList = "run_shell_command read_file read_many_files write_file replace web_fetch google_web_search invoke_agent " +
 	"edit web_search task agent"
 
 // parseGemini reads the input of Google's Gemini CLI. Its BeforeTool hook can deny a call or force a prompt,

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -24,12 +23,6 @@ func Identify(called string, in Input) string {
 	return cmp.Or(name, "claude-code")
 }
 
-// Hook names that only one agent uses.
-var (
-	geminiNames = []string{"BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "PreCompress"}
-	kiroNames   = []string{"agentSpawn", "userPromptSubmit", "preToolUse", "postToolUse", "stop"}
-)
-
 // agentByFields returns the only agent that writes an input with these members, or "".
 func agentByFields(o object) string {
 	event, hasEvent := o.text("hook_event_name"), o.has("hook_event_name")
@@ -48,11 +41,11 @@ func agentByFields(o object) string {
 		return "opencode"
 	case o.has("event") && o.has("session_id") && !hasEvent:
 		return "crush"
-	case slices.Contains(geminiNames, event):
+	case geminiOwnEvents.has(event):
 		return "gemini"
 	case o.has("turn_id") && o.has("model"):
 		return "codex"
-	case slices.Contains(kiroNames, event):
+	case kiroOwnEvents.has(event):
 		return "kiro"
 	default:
 		return ""

@@ -7,17 +7,12 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
 // ErrInput is wrapped by errors about an input that is no hook input. There is nothing
 // to send and nothing to answer.
 var ErrInput = errors.New("not a hook input")
-
-// Valid reports whether text is one JSON value.
-func Valid(text []byte) bool { return jsonscan.Valid(text) }
 
 // object is a JSON object from an agent. Members are decoded one by one, so that an
 // unexpected type affects that member only.
@@ -54,9 +49,9 @@ func (in Input) parseObject() (*parsedInput, error) {
 	if fixed, changed := schema.ReplaceHalfSurrogates(p.payload); changed {
 		p.payload, p.sanitized = fixed, true
 	}
-	o, err := jsonscan.Decode(p.payload)
+	o, err := decodeObject(p.payload)
 	if err != nil {
-		if members, valid, ok := textform.Salvage(p.payload); ok {
+		if members, valid, ok := salvage(p.payload); ok {
 			o, p.payload, p.sanitized, p.unreadable = members, valid, true, true
 		}
 	}
@@ -70,7 +65,7 @@ func (in Input) parseObject() (*parsedInput, error) {
 }
 
 // text returns a string member, or "".
-func (o object) text(name string) string { return jsonscan.String(o[name]) }
+func (o object) text(name string) string { return stringValue(o[name]) }
 
 // boolean returns a boolean member, or nil.
 func (o object) boolean(name string) *bool {
@@ -83,7 +78,7 @@ func (o object) boolean(name string) *bool {
 
 // object returns an object member, or nil.
 func (o object) object(name string) object {
-	inner, _ := jsonscan.SplitObject(o[name])
+	inner, _ := splitObject(o[name])
 	return inner
 }
 
@@ -107,12 +102,6 @@ const maxSummary = 120
 
 // clip cuts s to at most n bytes at a character boundary.
 func clip(s string, n int) string { return schema.Clip(s, n) }
-
-// oneLine returns text on one line of at most n characters, without control characters.
-func oneLine(text string, n int) string { return textform.OneLine(text, n) }
-
-// encodeJSON encodes v on one line.
-func encodeJSON(v any) []byte { return textform.EncodeJSON(v) }
 
 // copyCommonFields copies the members that several agents send under the same names
 // from the payload into e.

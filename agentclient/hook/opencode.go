@@ -20,7 +20,7 @@ var opencodeEvents = map[string]string{
 const openCodeEvaluate = "permission.evaluate"
 
 // opencodeTools are tools and permissions; one permission can cover several tools.
-const opencodeTools ownTools = "bash shell read write edit multiedit patch apply_patch webfetch websearch task subagent"
+const opencodeTools nameList = "bash shell read write edit multiedit patch apply_patch webfetch websearch task subagent"
 
 // parseOpenCode reads the input of OpenCode. Version 1 has no deciding hook but an event bus. Our plugin
 // (agentclient/install/opencode.js) runs the hook for each event, adds the working

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 )
 
 // maxQuotedBytes limits a person's edit or answers when a reason quotes them.
@@ -47,12 +45,12 @@ func (c *Call) adaptVerdict(v Verdict) Verdict {
 
 func (c *Call) adaptAllow(v Verdict) Verdict {
 	if isObject(v.Arguments) && c.args != nil &&
-		bytes.Equal(textform.CanonicalJSON(decodeMembers(v.Arguments)), textform.CanonicalJSON(c.args)) {
+		bytes.Equal(canonicalJSON(decodeMembers(v.Arguments)), canonicalJSON(c.args)) {
 		v.Arguments = nil // not an edit
 	}
 	switch {
 	case len(v.Answers) > 0 && !c.Capabilities.Has(CanAnswer):
-		return c.denyWith("A person answered: " + textform.FormatAnswers(v.Answers, maxQuotedBytes) + ". The answer could not be passed on, so nothing was run.")
+		return c.denyWith("A person answered: " + formatAnswers(v.Answers, maxQuotedBytes) + ". The answer could not be passed on, so nothing was run.")
 	case len(v.Arguments) > 0 && !isObject(v.Arguments):
 		return c.denyWith("A person approved this call with changed arguments that are not a JSON object. Nothing was run.")
 	case len(v.Arguments) > 0 && !(c.Capabilities.Has(CanEdit) && c.args != nil):
@@ -73,7 +71,7 @@ func (c *Call) adaptAllow(v Verdict) Verdict {
 // suggestions. Otherwise an approval applies to this call only.
 func (c *Call) isSuggestion(remember json.RawMessage) bool {
 	return c.Capabilities.Has(CanRemember) && isObject(remember) && slices.ContainsFunc(c.Ask.Suggestions, func(s json.RawMessage) bool {
-		return bytes.Equal(textform.CanonicalJSON(decodeMembers(s)), textform.CanonicalJSON(decodeMembers(remember)))
+		return bytes.Equal(canonicalJSON(decodeMembers(s)), canonicalJSON(decodeMembers(remember)))
 	})
 }
 
@@ -81,7 +79,7 @@ func (c *Call) isSuggestion(remember json.RawMessage) bool {
 // exactly these arguments.
 func (c *Call) denyEdit(arguments json.RawMessage) Verdict {
 	return c.denyWith("A person approved this call with changed arguments, which can't be applied here. Nothing was run. Call it again with: " +
-		clip(textform.CompactJSON(arguments), maxQuotedBytes))
+		clip(compactJSON(arguments), maxQuotedBytes))
 }
 
 // denyWith returns a denial with that reason, or no opinion if the agent takes none.
@@ -129,7 +127,7 @@ func (c *Call) keepsAllArguments(arguments json.RawMessage) bool {
 func (c *Call) changesOnlyMember(member string, arguments json.RawMessage) bool {
 	original, edited := maps.Clone(c.args), decodeMembers(arguments)
 	original[member] = edited[member]
-	return bytes.Equal(textform.CanonicalJSON(original), textform.CanonicalJSON(edited))
+	return bytes.Equal(canonicalJSON(original), canonicalJSON(edited))
 }
 
 func decodeMembers(raw json.RawMessage) object {

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
-	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
-	"github.com/hookback/hookback/agentclient/hook/internal/textform"
 	"github.com/hookback/hookback/schema"
 )
 
@@ -55,7 +53,7 @@ func (c *Call) summarizeCall() string {
 	if len(c.args) == 0 {
 		return ""
 	}
-	return textform.CompactJSON(clipJSON(c.Tool.Arguments))
+	return compactJSON(clipJSON(c.Tool.Arguments))
 }
 
 // commandText returns a member that lists the words of a command as one line: the script if the words
@@ -72,7 +70,7 @@ func (o object) commandText(name string) string {
 		}
 	}
 	for i, word := range words {
-		words[i] = textform.QuoteWord(word)
+		words[i] = quoteWord(word)
 	}
 	return strings.Join(words, " ")
 }
@@ -131,7 +129,7 @@ func (c *Call) Question() schema.HumanInTheLoop {
 	if q.ToolCall == nil || len(c.Event.Payload)+len(q.ToolCall.Arguments) <= maxTwice {
 		return q
 	}
-	if ref := jsonscan.PointerTo(c.Event.Payload, q.ToolCall.Arguments, 3); ref != "" {
+	if ref := pointerTo(c.Event.Payload, q.ToolCall.Arguments, 3); ref != "" {
 		// Without a name, because a hub that doesn't know references must reject it.
 		q.ToolCall = &schema.ToolCall{ArgumentsRef: ref, ID: q.ToolCall.ID}
 	}
@@ -142,22 +140,22 @@ func (c *Call) Question() schema.HumanInTheLoop {
 // than 256 KiB.
 const maxTwice = schema.MaxBody - 256<<10
 
-// ownTools has an agent's own tools with a common name, separated by spaces. A tool of an MCP server
-// gets none, although package call may read it by one: a rule that allows must not cover it.
-type ownTools string
+// nameList has names separated by spaces, such as those of an agent's own tools with a common name.
+type nameList string
 
-func (t ownTools) has(tool string) bool {
-	for own := range strings.FieldsSeq(string(t)) {
-		if own == tool {
+func (l nameList) has(name string) bool {
+	for listed := range strings.FieldsSeq(string(l)) {
+		if listed == name {
 			return true
 		}
 	}
 	return false
 }
 
-// commonName returns the common name of one of the agent's own tools, or "".
-func (t ownTools) commonName(tool string) string {
-	if !t.has(tool) {
+// commonName returns the common name of one of the agent's own tools, or "". A tool of an MCP server
+// gets none, although package call may read it by one: a rule that allows must not cover it.
+func (l nameList) commonName(tool string) string {
+	if !l.has(tool) {
 		return ""
 	}
 	return call.CommonName(tool)
@@ -165,11 +163,11 @@ func (t ownTools) commonName(tool string) string {
 
 // setTool sets the tool call: the agent's tool name, its common name if it is in own, and the
 // unmodified arguments.
-func (c *Call) setTool(name string, own ownTools, arguments json.RawMessage) {
+func (c *Call) setTool(name string, own nameList, arguments json.RawMessage) {
 	c.Event.ToolName = clip(name, schema.MaxName)
 	c.Tool = &schema.ToolCall{Name: c.Event.ToolName, Arguments: arguments, ID: c.Event.ToolUseID}
 	c.Alias = cmp.Or(own.commonName(name), c.Event.ToolName)
-	c.args, _ = jsonscan.Decode(arguments)
+	c.args, _ = decodeObject(arguments)
 	if c.Alias == toolBash {
 		c.Command = cmp.Or(c.args.text("command"), c.args.text("cmd"), c.args.text("commandLine"), c.args.text("CommandLine"), c.args.text("command_line"))
 	}
@@ -178,7 +176,7 @@ func (c *Call) setTool(name string, own ownTools, arguments json.RawMessage) {
 
 // setGatedTool sets the tool call of an event that has one, and reports whether the call
 // is about to run. Such a call is gated even if the agent sends no tool name.
-func (c *Call) setGatedTool(name string, own ownTools, arguments json.RawMessage) bool {
+func (c *Call) setGatedTool(name string, own nameList, arguments json.RawMessage) bool {
 	gated := c.Event.HookEventType == "PreToolUse"
 	if name != "" || gated {
 		c.setTool(cmp.Or(name, unknownTool), own, arguments)

@@ -6,7 +6,7 @@ import (
 )
 
 // windsurfTools are the names of actions without pre_ and post_.
-const windsurfTools ownTools = "run_command read_code write_code mcp_tool_use"
+const windsurfTools nameList = "run_command read_code write_code mcp_tool_use"
 
 // parseWindsurf reads the input of Windsurf's Cascade. It can only be denied, by exit status 2 before an
 // action with the reason on stderr.

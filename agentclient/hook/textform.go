@@ -1,6 +1,4 @@
-// Package textform brings text and JSON of agents into the form that events and their readers
-// need.
-package textform
+package hook
 
 import (
 	"bytes"
@@ -14,13 +12,12 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/hookback/hookback/agentclient/hook/internal/jsonscan"
 	"github.com/hookback/hookback/schema"
 )
 
-// OneLine returns text on one line of at most n characters, without control, format
+// oneLine returns text on one line of at most n characters, without control, format
 // (bidirectional, zero-width) and invalid characters.
-func OneLine(text string, n int) string {
+func oneLine(text string, n int) string {
 	text = schema.Clip(text, 16*n)
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -35,9 +32,9 @@ func OneLine(text string, n int) string {
 	return schema.Shorten(strings.Join(strings.Fields(text), " "), n)
 }
 
-// CompactJSON returns JSON on one line for people to read. Invalid JSON is returned
+// compactJSON returns JSON on one line for people to read. Invalid JSON is returned
 // unchanged.
-func CompactJSON(raw json.RawMessage) string {
+func compactJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
 		return string(raw)
@@ -45,32 +42,32 @@ func CompactJSON(raw json.RawMessage) string {
 	return b.String()
 }
 
-// UpperFirst returns an event name in Claude Code's PascalCase.
-func UpperFirst(name string) string {
+// upperFirst returns an event name in Claude Code's PascalCase.
+func upperFirst(name string) string {
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
 		return name
 	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// LowerFirst is the inverse of UpperFirst.
-func LowerFirst(name string) string {
+// lowerFirst is the inverse of upperFirst.
+func lowerFirst(name string) string {
 	if name == "" || name[0] < 'A' || name[0] > 'Z' {
 		return name
 	}
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// QuoteWord quotes s for a POSIX shell if it is not one plain word.
-func QuoteWord(s string) string {
+// quoteWord quotes s for a POSIX shell if it is not one plain word.
+func quoteWord(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`\\$&|;<>()*?[]#~!{}", r) }) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// ClipUTF16 cuts s to at most n UTF-16 code units.
-func ClipUTF16(s string, n int) string {
+// clipUTF16 cuts s to at most n UTF-16 code units.
+func clipUTF16(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -83,8 +80,8 @@ func ClipUTF16(s string, n int) string {
 	return s
 }
 
-// FormatAnswers returns the answers by question on one line of at most n bytes.
-func FormatAnswers(answers map[string][]string, n int) string {
+// formatAnswers returns the answers by question on one line of at most n bytes.
+func formatAnswers(answers map[string][]string, n int) string {
 	var parts []string
 	for _, id := range slices.Sorted(maps.Keys(answers)) {
 		parts = append(parts, fmt.Sprintf("%s: %s", id, strings.Join(answers[id], ", ")))
@@ -92,18 +89,18 @@ func FormatAnswers(answers map[string][]string, n int) string {
 	return schema.Clip(strings.Join(parts, "; "), n)
 }
 
-// CanonicalJSON encodes an object with sorted members. Numbers keep their digits.
-func CanonicalJSON(o map[string]json.RawMessage) []byte {
+// canonicalJSON encodes an object with sorted members. Numbers keep their digits.
+func canonicalJSON(o map[string]json.RawMessage) []byte {
 	var value any
-	d := json.NewDecoder(bytes.NewReader(EncodeJSON(o)))
+	d := json.NewDecoder(bytes.NewReader(encodeJSON(o)))
 	d.UseNumber()
 	_ = d.Decode(&value)
-	return EncodeJSON(value)
+	return encodeJSON(value)
 }
 
-// EncodeJSON encodes v on one line. It doesn't escape <, > and &, because agents show
+// encodeJSON encodes v on one line. It doesn't escape <, > and &, because agents show
 // some of these texts to their users.
-func EncodeJSON(v any) []byte {
+func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -113,46 +110,46 @@ func EncodeJSON(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// UnwrapJSONString returns the object that is encoded in a JSON string, because some
+// unwrapJSONString returns the object that is encoded in a JSON string, because some
 // agents send tool arguments that way. Any other value is returned unchanged.
-func UnwrapJSONString(raw json.RawMessage) json.RawMessage {
-	inner := jsonscan.String(raw)
-	if _, ok := jsonscan.SplitObject([]byte(inner)); ok {
+func unwrapJSONString(raw json.RawMessage) json.RawMessage {
+	inner := stringValue(raw)
+	if _, ok := splitObject([]byte(inner)); ok {
 		return json.RawMessage(strings.TrimSpace(inner))
 	}
 	return raw
 }
 
-// PickMembers returns a JSON object with the named members of o.
-func PickMembers(o map[string]json.RawMessage, names ...string) json.RawMessage {
+// pickMembers returns a JSON object with the named members of o.
+func pickMembers(o map[string]json.RawMessage, names ...string) json.RawMessage {
 	arguments := map[string]json.RawMessage{}
 	for _, name := range names {
 		if o[name] != nil {
 			arguments[name] = o[name]
 		}
 	}
-	return EncodeJSON(arguments)
+	return encodeJSON(arguments)
 }
 
-// Salvage returns the members of an object that is no valid JSON, with a text in place of
+// salvage returns the members of an object that is no valid JSON, with a text in place of
 // the unreadable members, and the object with these members. ok is false if not even the
 // object itself can be read.
-func Salvage(text []byte) (o map[string]json.RawMessage, valid []byte, ok bool) {
-	o, ok = jsonscan.SplitOuter(text)
+func salvage(text []byte) (o map[string]json.RawMessage, valid []byte, ok bool) {
+	o, ok = splitOuter(text)
 	if !ok || len(o) == 0 {
 		return nil, nil, false
 	}
 	for name, value := range o {
-		if !jsonscan.Valid(value) {
-			o[name] = EncodeJSON(fmt.Sprintf("[hookback left out %d bytes that it can't read]", len(value)))
+		if !Valid(value) {
+			o[name] = encodeJSON(fmt.Sprintf("[hookback left out %d bytes that it can't read]", len(value)))
 		}
 	}
-	return o, EncodeJSON(o), true
+	return o, encodeJSON(o), true
 }
 
-// TaskNotification returns the summary in the prompt that Claude Code creates when a
+// taskNotification returns the summary in the prompt that Claude Code creates when a
 // background task ends. ok is false for any other prompt.
-func TaskNotification(prompt string) (summary string, ok bool) {
+func taskNotification(prompt string) (summary string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "<task-notification>")
 	if !ok {
 		return "", false

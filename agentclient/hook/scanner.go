@@ -1,5 +1,4 @@
-// Package jsonscan validates and splits JSON objects in one pass.
-package jsonscan
+package hook
 
 import (
 	"bytes"
@@ -11,17 +10,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// options make jsontext accept what encoding/json accepts, with the same result. encoding/json makes two passes
+// scanOptions make jsontext accept what encoding/json accepts, with the same result. encoding/json makes two passes
 // with a state machine step per byte, which dominates the cost of a hook on a tool output of a megabyte.
-var options = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+var scanOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // Valid reports whether text is one JSON value.
-func Valid(text []byte) bool { return jsontext.Value(text).IsValid(options...) }
+func Valid(text []byte) bool { return jsontext.Value(text).IsValid(scanOptions...) }
 
-// SplitObject returns an object's members, which share memory with text. The last of several members with the
+// splitObject returns an object's members, which share memory with text. The last of several members with the
 // same name wins. It returns false if text is no object or not valid.
-func SplitObject(text []byte) (map[string]json.RawMessage, bool) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(text), options...)
+func splitObject(text []byte) (map[string]json.RawMessage, bool) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), scanOptions...)
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return nil, false
 	}
@@ -31,7 +30,7 @@ func SplitObject(text []byte) (map[string]json.RawMessage, bool) {
 		if err != nil {
 			return nil, false
 		}
-		name := String(raw)
+		name := stringValue(raw)
 		value, err := d.ReadValue()
 		if err != nil {
 			return nil, false
@@ -46,10 +45,10 @@ func SplitObject(text []byte) (map[string]json.RawMessage, bool) {
 	return o, true
 }
 
-// Decode decodes an object with a JSON error for any other text. Like json.Unmarshal, it
+// decodeObject decodes an object with a JSON error for any other text. Like json.Unmarshal, it
 // returns nil for null.
-func Decode(text []byte) (o map[string]json.RawMessage, err error) {
-	o, ok := SplitObject(text)
+func decodeObject(text []byte) (o map[string]json.RawMessage, err error) {
+	o, ok := splitObject(text)
 	if !ok {
 		err = json.Unmarshal(text, &o)
 	}
@@ -62,10 +61,10 @@ type scanner struct {
 	pos  int
 }
 
-// SplitOuter returns the members of an object without looking into them: a value is any text
+// splitOuter returns the members of an object without looking into them: a value is any text
 // with complete strings and as many closing as opening brackets, however deep. Callers check
 // each value with Valid. It returns false if the object itself does not end.
-func SplitOuter(text []byte) (map[string]json.RawMessage, bool) {
+func splitOuter(text []byte) (map[string]json.RawMessage, bool) {
 	s := scanner{text: text}
 	o := map[string]json.RawMessage{}
 	if !s.consume('{') {
@@ -76,7 +75,7 @@ func SplitOuter(text []byte) (map[string]json.RawMessage, bool) {
 		if !s.peekIs('"') || !s.skipString() {
 			return nil, false
 		}
-		name := String(s.text[begin:s.pos])
+		name := stringValue(s.text[begin:s.pos])
 		if !s.consume(':') {
 			return nil, false
 		}
@@ -160,8 +159,8 @@ func (s *scanner) consume(c byte) bool {
 	return true
 }
 
-// String returns the value of a JSON string, or "" for anything else.
-func String(raw []byte) (value string) {
+// stringValue returns the value of a JSON string, or "" for anything else.
+func stringValue(raw []byte) (value string) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}
@@ -174,17 +173,17 @@ func String(raw []byte) (value string) {
 	return string(raw[1 : len(raw)-1])
 }
 
-// PointerTo returns the JSON Pointer of a value in an object, or "" if it is not within
+// pointerTo returns the JSON Pointer of a value in an object, or "" if it is not within
 // that depth.
-func PointerTo(container, value json.RawMessage, depth int) string {
-	members, _ := SplitObject(container)
+func pointerTo(container, value json.RawMessage, depth int) string {
+	members, _ := splitObject(container)
 	for name, member := range members {
 		pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 		if bytes.Equal(member, value) {
 			return pointer
 		}
 		if depth > 1 && len(member) > len(value) {
-			if inner := PointerTo(member, value, depth-1); inner != "" {
+			if inner := pointerTo(member, value, depth-1); inner != "" {
 				return pointer + inner
 			}
 		}

@@ -1,4 +1,4 @@
-package jsonscan
+package hook
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func jsonSamples(t testing.TB) []string {
 		`{"a":null}`, `null`, `nul`, `nullx`, `true`, `tru`, `false`, `fals`, `0`, `-`, `-0`, `01`, `1.`, `.1`, `1.0`, `1e`, `1e+`, `1E-9`, `+1`, `-1e400`, `0x1`, `1_0`, `NaN`,
 		`"`, `"\`, `"\"`, `"\""`, `"\x"`, `"\u12"`, `"\u123g"`, `"\uD800"`, `"\u00E9"`, `"\/\b\f\n\r\t\\"`, `'a'`, `[`, `["`, `[[`, `]`, `/**/{}`, "\v{}", "\u00a0{}",
 	}
-	samples, err := filepath.Glob("../../testdata/*.json")
+	samples, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
 	for _, path := range samples {
 		text, err := os.ReadFile(path)
@@ -35,9 +35,9 @@ func requireSameAsEncodingJSON(t *testing.T, in []byte) {
 
 	var want map[string]json.RawMessage
 	wrong := json.Unmarshal(in, &want)
-	got, ok := SplitObject(in)
+	got, ok := splitObject(in)
 	require.Equal(t, wrong == nil && want != nil, ok)
-	o, err := Decode(in)
+	o, err := decodeObject(in)
 	require.Equal(t, wrong, err)
 	if wrong != nil {
 		return
@@ -46,7 +46,7 @@ func requireSameAsEncodingJSON(t *testing.T, in []byte) {
 	for name := range got {
 		var s string
 		_ = json.Unmarshal(want[name], &s)
-		require.Equal(t, s, String(o[name]))
+		require.Equal(t, s, stringValue(o[name]))
 		require.Equal(t, len(o[name]), cap(o[name]), "appending to a member must not overwrite the next one")
 	}
 }
@@ -65,11 +65,11 @@ func TestScanner_MatchesEncodingJSON(t *testing.T) {
 	}
 }
 
-// requireSameOuterSplit compares SplitOuter with SplitObject for the objects that both can read.
+// requireSameOuterSplit compares splitOuter with splitObject for the objects that both can read.
 func requireSameOuterSplit(t *testing.T, in []byte) {
 	t.Helper()
-	if want, ok := SplitObject(in); ok {
-		got, ok := SplitOuter(in)
+	if want, ok := splitObject(in); ok {
+		got, ok := splitOuter(in)
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	}
@@ -80,7 +80,7 @@ func TestSplitOuter_ReadsNoValue(t *testing.T) {
 	for _, text := range jsonSamples(t) {
 		requireSameOuterSplit(t, []byte(text))
 		for end := range min(len(text), 40) {
-			SplitOuter([]byte(text[:end]))
+			splitOuter([]byte(text[:end]))
 		}
 	}
 	deep := strings.Repeat(`[{"a":`, 1<<20)
@@ -95,7 +95,7 @@ func TestSplitOuter_ReadsNoValue(t *testing.T) {
 		`[1]`:                   nil,
 		`"`:                     nil,
 	} {
-		got, ok := SplitOuter([]byte(text))
+		got, ok := splitOuter([]byte(text))
 		require.Equal(t, want != nil, ok, "%.40s", text)
 		if ok {
 			require.Equal(t, want, got)
