@@ -56,8 +56,5 @@ func renderAntigravity(c *Call, v Verdict) Reply {
 	case Ask:
 		decision = "force_ask" // "ask" would be skipped if the user has allowed the tool before
 	}
-	return encodeReply(struct {
-		Decision Effect `json:"decision"`
-		Reason   string `json:"reason,omitempty"`
-	}{decision, v.Reason})
+	return encodeReply("decision", decision, "reason", v.Reason)
 }

@@ -217,20 +217,13 @@ func renderClaude(c *Call, v Verdict) Reply {
 // messageReply passes messages to the model at an event without a call. At the end of a turn
 // they keep Claude Code from stopping.
 func messageReply(event, messages string) Reply {
-	type output struct {
-		HookEventName     string `json:"hookEventName"`
-		AdditionalContext string `json:"additionalContext"`
-	}
 	switch {
 	case messages == "":
 		return Reply{}
 	case event == "Stop":
-		return encodeReply(struct {
-			Decision string `json:"decision"`
-			Reason   string `json:"reason"`
-		}{"block", messages})
+		return encodeReply("decision", "block", "reason", messages)
 	default:
-		return encodeReply(map[string]output{"hookSpecificOutput": {event, messages}})
+		return encodeReply("hookSpecificOutput", encodeMembers("hookEventName", event, "additionalContext", messages))
 	}
 }
 
@@ -239,11 +232,7 @@ func retryReply(v Verdict) Reply {
 	if v.Effect != Allow {
 		return Reply{}
 	}
-	type output struct {
-		HookEventName string `json:"hookEventName"`
-		Retry         bool   `json:"retry"`
-	}
-	return encodeReply(map[string]output{"hookSpecificOutput": {"PermissionDenied", true}})
+	return encodeReply("hookSpecificOutput", encodeMembers("hookEventName", "PermissionDenied", "retry", true))
 }
 
 // preToolUseReply encodes the answer to PreToolUse of the agents that documented Claude Code's members.
@@ -251,40 +240,24 @@ func preToolUseReply(v Verdict) Reply { return decisionReply("PreToolUse", v) }
 
 // decisionReply encodes the answer to an event of Claude Code before a call.
 func decisionReply(event string, v Verdict) Reply {
-	type output struct {
-		HookEventName            string          `json:"hookEventName"`
-		PermissionDecision       Effect          `json:"permissionDecision,omitempty"`
-		PermissionDecisionReason string          `json:"permissionDecisionReason,omitempty"`
-		UpdatedInput             json.RawMessage `json:"updatedInput,omitempty"`
-		AdditionalContext        string          `json:"additionalContext,omitempty"`
-	}
-	o := output{event, v.Effect, v.Reason, v.Arguments, control.PromptText(v.Messages)}
+	output := encodeMembers("hookEventName", event, "permissionDecision", v.Effect, "permissionDecisionReason", v.Reason,
+		"updatedInput", v.Arguments, "additionalContext", control.PromptText(v.Messages))
 	if v.StopReason == "" {
-		return encodeReply(map[string]output{"hookSpecificOutput": o})
+		return encodeReply("hookSpecificOutput", output)
 	}
-	return encodeReply(struct {
-		Continue   bool   `json:"continue"`
-		StopReason string `json:"stopReason"`
-		Output     output `json:"hookSpecificOutput"`
-	}{false, v.StopReason, o})
+	return encodeReply("continue", false, "stopReason", v.StopReason, "hookSpecificOutput", output)
 }
 
 // permissionRequestReply encodes the answer to PermissionRequest of Claude Code, and of the
 // agents that documented the same members.
 func permissionRequestReply(v Verdict, remember []json.RawMessage) Reply {
-	type decision struct {
-		Behavior           Effect            `json:"behavior"`
-		UpdatedInput       json.RawMessage   `json:"updatedInput,omitempty"`
-		UpdatedPermissions []json.RawMessage `json:"updatedPermissions,omitempty"`
-		Message            string            `json:"message,omitempty"`
-		Interrupt          bool              `json:"interrupt,omitempty"`
+	var interrupt any
+	if v.StopReason != "" {
+		interrupt = true
 	}
-	type output struct {
-		HookEventName string   `json:"hookEventName"`
-		Decision      decision `json:"decision"`
-	}
-	d := decision{v.Effect, v.Arguments, remember, v.denialReason(), v.StopReason != ""}
-	return encodeReply(map[string]output{"hookSpecificOutput": {"PermissionRequest", d}})
+	decision := encodeMembers("behavior", v.Effect, "updatedInput", v.Arguments, "updatedPermissions", remember,
+		"message", v.denialReason(), "interrupt", interrupt)
+	return encodeReply("hookSpecificOutput", encodeMembers("hookEventName", "PermissionRequest", "decision", decision))
 }
 
 // maxClaudeText is Claude Code's limit for a hook's text in UTF-16 code units. It saves

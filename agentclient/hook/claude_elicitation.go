@@ -177,28 +177,24 @@ func (p *elicitedProperty) decodeAnswer(labels []string) (value json.RawMessage,
 // elicitationReply accepts with all requested values, or declines. If an answer has the
 // wrong type it returns no opinion, so that Claude Code's own dialog asks.
 func (s *claudeCall) elicitationReply(v Verdict) Reply {
-	type output struct {
-		HookEventName string                      `json:"hookEventName"`
-		Action        string                      `json:"action"`
-		Content       *map[string]json.RawMessage `json:"content,omitempty"`
-	}
-	out := output{HookEventName: "Elicitation"}
+	var action string
+	var content any
 	switch v.Effect {
 	case Deny:
-		out.Action = "decline"
+		action = "decline"
 	case Allow:
-		out.Action = "accept"
-		content, ok := s.elicitedContent(v)
+		action = "accept"
+		values, ok := s.elicitedContent(v)
 		if !ok {
 			return Reply{}
 		}
 		if s.form != nil {
-			out.Content = &content
+			content = values
 		}
 	default:
 		return Reply{}
 	}
-	return Reply{Stdout: encodeJSON(map[string]output{"hookSpecificOutput": out})}
+	return encodeReply("hookSpecificOutput", encodeMembers("hookEventName", "Elicitation", "action", action, "content", content))
 }
 
 func (s *claudeCall) elicitedContent(v Verdict) (map[string]json.RawMessage, bool) {

@@ -129,14 +129,9 @@ func clineCommand(args object) string {
 func renderCline(c *Call, v Verdict) Reply {
 	switch v = c.adaptVerdict(v); {
 	case v.Effect == Deny:
-		return encodeReply(struct {
-			Cancel  bool   `json:"cancel"`
-			Message string `json:"errorMessage"`
-		}{true, v.Reason})
+		return encodeReply("cancel", true, "errorMessage", v.Reason)
 	case v.Effect == Allow && v.Arguments != nil:
-		return encodeReply(struct {
-			Input json.RawMessage `json:"overrideInput"`
-		}{v.Arguments})
+		return encodeReply("overrideInput", v.Arguments)
 	default:
 		return Reply{}
 	}

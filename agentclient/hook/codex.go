@@ -91,15 +91,11 @@ func renderCodex(c *Call, v Verdict) Reply {
 // codexCall returns a call of the model as Codex sends it to its hooks, so that a grant fits the next
 // prompt. call is JSON, or the text of a patch.
 func codexCall(tool, call string) (name string, arguments json.RawMessage) {
-	type hookInput struct {
-		Command     string `json:"command"`
-		Description string `json:"description,omitempty"`
-	}
 	switch o := decodeMembers(json.RawMessage(call)); {
 	case codexTools.commonName(tool) == toolEdit:
-		return tool, encodeJSON(hookInput{Command: call})
+		return tool, encodeJSON(map[string]string{"command": call})
 	case codexTools.commonName(tool) == toolBash && o.text("cmd")+o.text("command") != "":
-		return toolBash, encodeJSON(hookInput{o.text("cmd") + o.text("command"), o.text("justification")})
+		return toolBash, encodeMembers("command", o.text("cmd")+o.text("command"), "description", o.text("justification"))
 	default:
 		return tool, json.RawMessage(call)
 	}

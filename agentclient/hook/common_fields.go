@@ -152,8 +152,8 @@ func (c *Call) setMCPTool(server, tool string) {
 	c.Event.Summary = c.summaryLine()
 }
 
-// encodeReply returns a reply with answer as JSON on stdout.
-func encodeReply(answer any) Reply { return Reply{Stdout: encodeJSON(answer)} }
+// encodeReply returns a reply with an object on stdout, as encodeMembers writes it.
+func encodeReply(pairs ...any) Reply { return Reply{Stdout: encodeMembers(pairs...)} }
 
 // denialReason returns the reason of a denial, and "" for any other effect.
 func (v Verdict) denialReason() string {

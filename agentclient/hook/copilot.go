@@ -127,17 +127,10 @@ func renderCopilot(c *Call, v Verdict) Reply {
 	case v.Effect == Pass:
 		return Reply{}
 	case c.Event.HookEventType == "PermissionRequest":
-		return encodeReply(struct {
-			Behavior Effect `json:"behavior"`
-			Message  string `json:"message,omitempty"`
-		}{v.Effect, v.denialReason()})
+		return encodeReply("behavior", v.Effect, "message", v.denialReason())
 	case vscode:
 		return preToolUseReply(v)
 	default:
-		return encodeReply(struct {
-			Decision Effect          `json:"permissionDecision"`
-			Reason   string          `json:"permissionDecisionReason,omitempty"`
-			Args     json.RawMessage `json:"modifiedArgs,omitempty"`
-		}{v.Effect, v.Reason, v.Arguments})
+		return encodeReply("permissionDecision", v.Effect, "permissionDecisionReason", v.Reason, "modifiedArgs", v.Arguments)
 	}
 }

@@ -38,11 +38,7 @@ func renderCrush(c *Call, v Verdict) Reply {
 	if v.Effect == Pass {
 		return Reply{}
 	}
-	return encodeReply(struct {
-		Decision Effect          `json:"decision"`
-		Reason   string          `json:"reason,omitempty"`
-		Input    json.RawMessage `json:"updated_input,omitempty"`
-	}{v.Effect, v.denialReason(), v.Arguments})
+	return encodeReply("decision", v.Effect, "reason", v.denialReason(), "updated_input", v.Arguments)
 }
 
 var identifierPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"encoding/json"
 	"path"
 	"path/filepath"
 
@@ -73,15 +72,8 @@ func renderCursor(c *Call, v Verdict) Reply {
 	if v.Effect == Pass {
 		return Reply{}
 	}
-	type answer struct {
-		Permission   Effect          `json:"permission"`
-		UserMessage  string          `json:"user_message,omitempty"`
-		AgentMessage string          `json:"agent_message,omitempty"`
-		UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
+	if v.Effect == Allow {
+		v.Reason = ""
 	}
-	a := answer{Permission: v.Effect, UpdatedInput: v.Arguments}
-	if v.Effect != Allow {
-		a = answer{Permission: v.Effect, UserMessage: v.Reason, AgentMessage: v.Reason}
-	}
-	return encodeReply(a)
+	return encodeReply("permission", v.Effect, "user_message", v.Reason, "agent_message", v.Reason, "updated_input", v.Arguments)
 }

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"cmp"
-	"encoding/json"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
@@ -59,22 +58,11 @@ func renderGemini(c *Call, v Verdict) Reply {
 	v = c.checkMergeSafe(c.adaptVerdict(v))
 	switch v.Effect {
 	case Deny:
-		return encodeReply(struct {
-			Decision string `json:"decision"`
-			Reason   string `json:"reason"`
-		}{"deny", v.Reason})
+		return encodeReply("decision", v.Effect, "reason", v.Reason)
 	case Ask: // its dialog shows systemMessage
-		return encodeReply(struct {
-			Decision string `json:"decision"`
-			Message  string `json:"systemMessage"`
-		}{"ask", v.Reason})
+		return encodeReply("decision", v.Effect, "systemMessage", v.Reason)
 	case Allow:
-		type output struct {
-			Input json.RawMessage `json:"tool_input"`
-		}
-		return encodeReply(struct {
-			Output output `json:"hookSpecificOutput"`
-		}{output{v.Arguments}})
+		return encodeReply("hookSpecificOutput", encodeMembers("tool_input", v.Arguments))
 	default:
 		return Reply{}
 	}

@@ -130,11 +130,7 @@ func openCodeAlwaysRule(permission string, patterns []string) json.RawMessage {
 	for _, p := range patterns {
 		rules = append(rules, rule{permission, p})
 	}
-	return encodeJSON(struct {
-		Type     string `json:"type"`
-		Rules    []rule `json:"rules"`
-		Behavior string `json:"behavior"`
-	}{"addRules", rules, "allow"})
+	return encodeMembers("type", "addRules", "rules", rules, "behavior", "allow")
 }
 
 func (c *Call) setOpenCodeQuestions(p object, cwd string) {
@@ -164,16 +160,12 @@ func (c *Call) setOpenCodeQuestions(p object, cwd string) {
 }
 
 func renderOpenCode(c *Call, v Verdict) Reply {
-	type reply struct {
-		Reply   string `json:"reply"`
-		Message string `json:"message,omitempty"`
-	}
 	v = c.adaptVerdict(v)
 	switch {
 	case c.adapterState == openCodeEvaluate:
 		return openCodeEvaluationReply(v)
 	case v.Effect == Deny:
-		return encodeReply(reply{"reject", v.Reason})
+		return encodeReply("reply", "reject", "message", v.Reason)
 	case v.Effect != Allow:
 		return Reply{}
 	case c.Capabilities.Has(CanAnswer):
@@ -186,11 +178,11 @@ func renderOpenCode(c *Call, v Verdict) Reply {
 			}
 			answers = append(answers, answer)
 		}
-		return encodeReply(map[string][][]string{"answers": answers})
+		return encodeReply("answers", answers)
 	case v.Remember != nil:
-		return encodeReply(reply{Reply: "always"})
+		return encodeReply("reply", "always")
 	default:
-		return encodeReply(reply{Reply: "once"})
+		return encodeReply("reply", "once")
 	}
 }
 
@@ -199,10 +191,7 @@ func openCodeEvaluationReply(v Verdict) Reply {
 	if v.Effect == Pass {
 		return Reply{}
 	}
-	return encodeReply(struct {
-		Effect  Effect `json:"effect"`
-		Message string `json:"message,omitempty"`
-	}{v.Effect, v.denialReason()})
+	return encodeReply("effect", v.Effect, "message", v.denialReason())
 }
 
 // memberText returns a member as raw JSON text, for cmp.Or.

@@ -110,6 +110,26 @@ func encodeJSON(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
+// encodeMembers encodes the pairs of a name and a value as an object, in this order. It leaves out values that
+// encode to null or "".
+func encodeMembers(pairs ...any) json.RawMessage {
+	o := []byte("{")
+	for pair := range slices.Chunk(pairs, 2) {
+		value := encodeJSON(pair[1])
+		if value == nil {
+			return nil // unreachable, as in encodeJSON
+		}
+		if string(value) == "null" || string(value) == `""` {
+			continue
+		}
+		if len(o) > 1 {
+			o = append(o, ',')
+		}
+		o = append(append(append(o, encodeJSON(pair[0])...), ':'), value...)
+	}
+	return append(o, '}')
+}
+
 // unwrapJSONString returns the object that is encoded in a JSON string, because some
 // agents send tool arguments that way. Any other value is returned unchanged.
 func unwrapJSONString(raw json.RawMessage) json.RawMessage {
