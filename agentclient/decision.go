@@ -3,7 +3,6 @@ package agentclient
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -239,17 +238,11 @@ func parseLabels(raw json.RawMessage) ([]string, error) {
 // browser re-encodes what it sends, and a hub may have redacted it. It returns nil if
 // chosen equals none of them.
 func findSuggestion(suggestions []json.RawMessage, chosen json.RawMessage) json.RawMessage {
-	var want any
-	if json.Unmarshal(chosen, &want) != nil {
+	i := slices.IndexFunc(suggestions, func(s json.RawMessage) bool { return schema.SameJSON(s, chosen) })
+	if i < 0 {
 		return nil
 	}
-	for _, s := range suggestions {
-		var have any
-		if json.Unmarshal(s, &have) == nil && reflect.DeepEqual(have, want) {
-			return s
-		}
-	}
-	return nil
+	return suggestions[i]
 }
 
 // fillExplanation sets Source and Guidance if the server did not, as with version 1.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -551,10 +550,8 @@ func (q *HumanInTheLoop) checkRemember(r *Response) error {
 	if r.Remember == nil {
 		return nil
 	}
-	for _, s := range q.Suggestions {
-		if sameJSON(s, r.Remember) {
-			return nil
-		}
+	if slices.ContainsFunc(q.Suggestions, func(s json.RawMessage) bool { return SameJSON(s, r.Remember) }) {
+		return nil
 	}
 	return invalidAnswer("remember", "is not one of the question's suggestions")
 }
@@ -579,13 +576,6 @@ func (q *HumanInTheLoop) checkStop(r *Response) error {
 		return invalidAnswer("askBack", "is too long")
 	}
 	return checkText("askBack", r.AskBack)
-}
-
-// sameJSON compares JSON values, not text: a browser that parses and re-encodes a suggestion turns
-// 1.0 into 1 and \u003e into >.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // Outcome returns the outcome that an answer gives the question.

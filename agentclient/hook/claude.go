@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -153,17 +152,11 @@ func validSuggestions(suggested []json.RawMessage) []json.RawMessage {
 // findSuggestion returns the suggestion that equals remember, byte for byte as the
 // agent sent it, or nil.
 func (s *claudeCall) findSuggestion(remember json.RawMessage) []json.RawMessage {
-	var want any
-	if json.Unmarshal(remember, &want) != nil {
+	i := slices.IndexFunc(s.suggestions, func(suggestion json.RawMessage) bool { return schema.SameJSON(suggestion, remember) })
+	if i < 0 {
 		return nil
 	}
-	for _, raw := range s.suggestions {
-		var suggestion any
-		if json.Unmarshal(raw, &suggestion) == nil && reflect.DeepEqual(suggestion, want) {
-			return []json.RawMessage{raw}
-		}
-	}
-	return nil
+	return s.suggestions[i : i+1]
 }
 
 func renderClaude(c *Call, v Verdict) Reply {

@@ -1,12 +1,13 @@
 package hook
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/hookback/hookback/schema"
 )
 
 // maxQuotedBytes limits a person's edit or answers when a reason quotes them.
@@ -44,8 +45,7 @@ func (c *Call) adaptVerdict(v Verdict) Verdict {
 }
 
 func (c *Call) adaptAllow(v Verdict) Verdict {
-	if isObject(v.Arguments) && c.args != nil &&
-		bytes.Equal(canonicalJSON(decodeMembers(v.Arguments)), canonicalJSON(c.args)) {
+	if c.args != nil && schema.EqualJSON(v.Arguments, c.Tool.Arguments) {
 		v.Arguments = nil // not an edit
 	}
 	switch {
@@ -71,7 +71,7 @@ func (c *Call) adaptAllow(v Verdict) Verdict {
 // suggestions. Otherwise an approval applies to this call only.
 func (c *Call) isSuggestion(remember json.RawMessage) bool {
 	return c.Capabilities.Has(CanRemember) && isObject(remember) && slices.ContainsFunc(c.Ask.Suggestions, func(s json.RawMessage) bool {
-		return bytes.Equal(canonicalJSON(decodeMembers(s)), canonicalJSON(decodeMembers(remember)))
+		return schema.EqualJSON(s, remember)
 	})
 }
 
@@ -125,9 +125,9 @@ func (c *Call) keepsAllArguments(arguments json.RawMessage) bool {
 // changesOnlyMember reports whether arguments differs from the original arguments in
 // that member only.
 func (c *Call) changesOnlyMember(member string, arguments json.RawMessage) bool {
-	original, edited := maps.Clone(c.args), decodeMembers(arguments)
-	original[member] = edited[member]
-	return bytes.Equal(canonicalJSON(original), canonicalJSON(edited))
+	original := maps.Clone(c.args)
+	original[member] = decodeMembers(arguments)[member]
+	return schema.EqualJSON(encodeJSON(original), arguments)
 }
 
 func decodeMembers(raw json.RawMessage) object {

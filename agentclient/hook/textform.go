@@ -89,15 +89,6 @@ func formatAnswers(answers map[string][]string, n int) string {
 	return schema.Clip(strings.Join(parts, "; "), n)
 }
 
-// canonicalJSON encodes an object with sorted members. Numbers keep their digits.
-func canonicalJSON(o map[string]json.RawMessage) []byte {
-	var value any
-	d := json.NewDecoder(bytes.NewReader(encodeJSON(o)))
-	d.UseNumber()
-	_ = d.Decode(&value)
-	return encodeJSON(value)
-}
-
 // encodeJSON encodes v on one line. It doesn't escape <, > and &, because agents show
 // some of these texts to their users.
 func encodeJSON(v any) []byte {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"reflect"
 	"strings"
 
 	"github.com/hookback/hookback/agentclient/call"
@@ -200,13 +199,11 @@ func (c *Call) checkEdit(v Verdict) Verdict {
 	if v.Arguments == nil {
 		return v
 	}
-	var edited object
-	err := json.Unmarshal(v.Arguments, &edited)
 	switch {
-	case err == nil && edited != nil && reflect.DeepEqual(edited, c.args):
+	case c.args != nil && schema.EqualJSON(v.Arguments, c.Tool.Arguments):
 		v.Arguments = nil
 		return v
-	case err != nil || edited == nil || !c.Capabilities.Has(CanEdit):
+	case !isObject(v.Arguments) || !c.Capabilities.Has(CanEdit):
 		return Verdict{Effect: Ask, Reason: "A person approved this call with changes that can't be applied here."}
 	default:
 		return v

@@ -1,12 +1,9 @@
 package question
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -210,7 +207,7 @@ func (s *Snapshot) isRepeat(r *schema.Response, by *responder) bool {
 		edited := s.Status.Edited
 		sameArguments := edited == nil || r.Revision >= edited.Revision // that by saw
 		if r.ModifiedArguments != nil {
-			sameArguments = equalJSON(r.ModifiedArguments, s.arguments())
+			sameArguments = schema.EqualJSON(r.ModifiedArguments, s.arguments())
 		}
 		return sameArguments && hasVote(s.Status.Votes, s.toVote(r, by, time.Time{}))
 	}
@@ -220,32 +217,13 @@ func (s *Snapshot) isRepeat(r *schema.Response, by *responder) bool {
 // equalAnswer reports whether r has the same content as the stored answer a.
 func equalAnswer(a *schema.Answer, r *schema.Response) bool {
 	return a != nil && equalPtr(a.Permission, r.Permission) && equalPtr(a.Response, r.Response) && equalPtr(a.Choice, r.Choice) &&
-		maps.EqualFunc(a.Answers, r.Answers, equalJSON) && equalJSON(a.ModifiedArguments, r.ModifiedArguments) &&
-		a.Reason == r.Reason && a.Comment == r.Comment && equalJSON(a.Remember, r.Remember) &&
+		maps.EqualFunc(a.Answers, r.Answers, schema.EqualJSON) && schema.EqualJSON(a.ModifiedArguments, r.ModifiedArguments) &&
+		a.Reason == r.Reason && a.Comment == r.Comment && schema.EqualJSON(a.Remember, r.Remember) &&
 		a.Interrupt == r.Interrupt && a.AskBack == r.AskBack
 }
 
 func equalPtr[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
-}
-
-// equalJSON reports whether two JSON texts have the same value. White space, member
-// order and escapes don't matter. Two empty texts are equal.
-func equalJSON(a, b json.RawMessage) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return len(a) == len(b)
-	}
-	x, errX := decodeExact(a)
-	y, errY := decodeExact(b)
-	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
-}
-
-// decodeExact decodes JSON with numbers kept as text: as floats, two different long ids
-// could compare equal.
-func decodeExact(raw []byte) (v any, err error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	return v, dec.Decode(&v)
 }
 
 // A question with a ticket of hookback doctor is marked as a test and counts nowhere. Agents can get

@@ -35,7 +35,7 @@ func (s *Snapshot) vote(r *schema.Response, by *responder, now time.Time) (*stor
 		return nil, err
 	}
 	v := s.toVote(r, by, now)
-	edits := r.ModifiedArguments != nil && !equalJSON(r.ModifiedArguments, s.arguments())
+	edits := r.ModifiedArguments != nil && !schema.EqualJSON(r.ModifiedArguments, s.arguments())
 	if s.undoable != nil && (edits || !hasVote(s.undoable.Votes, v) || s.Status.Held.By.Name != by.Name) {
 		return nil, &schema.StatusError{Err: schema.ErrHeld, Status: s.Status}
 	}
