@@ -152,7 +152,7 @@ func (c *Client) fetchIdentity(ctx context.Context, hub, nonce string) (identity
 		return identity, err
 	}
 	if err := json.Unmarshal(reply.Body, &identity); err != nil {
-		return identity, fmt.Errorf("%w: the reply of %s to GET %s is not that of a hub", transport.ErrNotHub, hub, path)
+		return identity, transport.Errorf(transport.ErrNotHub, "the reply of %s to GET %s is not that of a hub", hub, path)
 	}
 	return identity, nil
 }
@@ -190,7 +190,7 @@ func (c *Client) identify(ctx context.Context, hub string) (Pin, []schema.Envelo
 	var hello sign.HubHello
 	if err != nil || identity.Proof == nil || identity.Proof.Verify(schema.HelloPayload, key) != nil ||
 		json.Unmarshal(identity.Proof.Payload, &hello) != nil || hello.Nonce != nonce || hello.KeyID != schema.KeyID(key) {
-		return Pin{}, nil, fmt.Errorf("%w: %s does not prove that it holds its key", transport.ErrNotHub, hub)
+		return Pin{}, nil, transport.Errorf(transport.ErrNotHub, "%s does not prove that it holds its key", hub)
 	}
 	return Pin{Origin: origin, Key: key}, identity.Rotations, nil
 }

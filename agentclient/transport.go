@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/internal/transport"
@@ -115,7 +114,7 @@ func (c *Client) postToHub(ctx context.Context, hub string, body eventBody) (eve
 	}
 	receipt := eventReceipt{hub: hub}
 	if err := json.Unmarshal(reply.Body, &receipt); err != nil || receipt.ID <= 0 {
-		return eventReceipt{}, fmt.Errorf("%w: the reply of %s to POST %s is not that of a hub", transport.ErrNotHub, hub, schema.PathEvents)
+		return eventReceipt{}, transport.Errorf(transport.ErrNotHub, "the reply of %s to POST %s is not that of a hub", hub, schema.PathEvents)
 	}
 	return receipt, nil
 }
@@ -159,17 +158,10 @@ func callerError(err error) error {
 	return &unreachableError{err}
 }
 
-// unreachableError is an ErrUnreachable with its cause. Its text omits the prefixes
-// that only mark the kind of failure.
+// unreachableError is an ErrUnreachable with its cause.
 type unreachableError struct{ err error }
 
-func (e *unreachableError) Error() string {
-	text := e.err.Error()
-	for _, mark := range []error{transport.ErrNotListening, transport.ErrNotHub, transport.ErrRetry} {
-		text = strings.TrimPrefix(text, mark.Error()+": ")
-	}
-	return ErrUnreachable.Error() + ": " + text
-}
+func (e *unreachableError) Error() string { return ErrUnreachable.Error() + ": " + e.err.Error() }
 
 // Is matches ErrUnreachable. Unwrap exposes the cause, such as schema.ErrFull.
 func (e *unreachableError) Is(target error) bool { return target == ErrUnreachable }

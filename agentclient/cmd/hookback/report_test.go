@@ -73,6 +73,7 @@ func TestReport_NamesDifference(t *testing.T) {
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		report.Lines[0].Differs = map[string]string{"1": "3"}[r.URL.Query().Get("check")]
 		report.Checked = r.URL.Query().Get("since") != "1h"
+		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(report)
 	}))
 	t.Cleanup(hub.Close)

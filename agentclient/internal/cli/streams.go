@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 
 	"github.com/hookback/hookback/agentclient"
@@ -52,13 +51,6 @@ func (s Streams) Open(name string) (io.ReadCloser, error) {
 		return io.NopCloser(s.In), nil
 	}
 	return os.Open(name)
-}
-
-// SetToken adds the token for a hub to a request, if there is one that the hub may receive.
-func SetToken(header http.Header, o agentclient.Options, hub string) {
-	if token, err := agentclient.TokenFor(o, hub); err == nil && token != "" {
-		header.Set("Authorization", "Bearer "+token)
-	}
 }
 
 // PrintFirstContact states on stderr that the account trusts its first hub.

@@ -34,8 +34,22 @@ func IsUnstored(err error) bool { return errors.Is(err, ErrNotListening) || erro
 // IsRejection reports whether err is a hub's rejection, so that a retry can't help.
 func IsRejection(err error) bool { return !IsUnstored(err) && !errors.Is(err, ErrRetry) }
 
-// Request describes one HTTP request to one hub. With a body it is a POST, else a GET.
+// kindError is an error of one of these kinds. Its text does not name the kind.
+type kindError struct {
+	kind error
+	error
+}
+
+func (e kindError) Unwrap() []error { return []error{e.kind, e.error} }
+
+// Errorf formats an error of a kind.
+func Errorf(kind error, format string, args ...any) error {
+	return kindError{kind, fmt.Errorf(format, args...)}
+}
+
+// Request describes one HTTP request to one hub.
 type Request struct {
+	Method    string // empty: POST with a body, else GET
 	Hub, Path string
 	Body      []byte
 	Secret    string
@@ -59,7 +73,7 @@ func Do(ctx context.Context, client *http.Client, r Request, token string, refus
 	if r.Body != nil {
 		method, body = http.MethodPost, bytes.NewReader(r.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(r.Hub)+r.Path, body)
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(r.Method, method), socket.HTTPAddress(r.Hub)+r.Path, body)
 	if err != nil {
 		return Response{}, fmt.Errorf("%w: %w", schema.ErrInvalid, err)
 	}
@@ -102,9 +116,9 @@ func classifyTransportError(hub string, err error) error {
 		return unsafe // final like a rejection, so that it counts as no hub in no setting
 	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
-		return fmt.Errorf("%w: nothing listens at %s (%w)", ErrNotListening, hub, op.Err)
+		return Errorf(ErrNotListening, "nothing listens at %s (%w)", hub, op.Err)
 	}
-	return fmt.Errorf("%w: %s did not respond (%w)", ErrRetry, hub, err)
+	return Errorf(ErrRetry, "%s did not respond (%w)", hub, err)
 }
 
 // classifyResponse distinguishes a hub's reply from its errors and from replies of
@@ -119,12 +133,12 @@ func classifyResponse(hub string, res *http.Response, text []byte) (Response, er
 	case code >= 200 && code < 300 && isJSON:
 		return Response{Body: text}, nil
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
-		return Response{}, fmt.Errorf("%w: %s reported an error (%w)", ErrRetry, hub, problemError(res, text))
+		return Response{}, Errorf(ErrRetry, "%s reported an error (%w)", hub, problemError(res, text))
 	case code >= 400 && isJSON:
 		return Response{}, problemError(res, text)
 	default:
-		return Response{}, fmt.Errorf("%w: %s answered %s with status %d and content type %q; it does not seem to be a hub",
-			ErrNotHub, hub, res.Request.URL.Path, code, media)
+		return Response{}, Errorf(ErrNotHub, "%s answered %s with status %d and content type %q, which no hub of this version does",
+			hub, res.Request.URL.Path, code, media)
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/agentclient/socket"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
@@ -49,7 +49,7 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 		query.Set("check", "1")
 	}
 	var r history.Report
-	if err := f.Caller(hubs[0]).Call(ctx, http.MethodGet, history.PathReport+"?"+query.Encode(), nil, &r); err != nil {
+	if err := f.Call(ctx, transport.Request{Hub: hubs[0], Path: history.PathReport + "?" + query.Encode()}, nil, &r); err != nil {
 		return std.PrintError("%s", cli.ErrorWithHint(err))
 	}
 	if *asJSON {

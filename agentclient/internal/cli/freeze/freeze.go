@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema/control"
 )
 
@@ -42,11 +43,11 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 	if err != nil {
 		return std.PrintError("%v", err)
 	}
-	c := f.Caller(hubs[0])
+	r := transport.Request{Hub: hubs[0], Path: control.PathFreezes}
 	switch {
 	case list:
 		var active control.FreezeList
-		if err = c.Call(ctx, http.MethodGet, control.PathFreezes, nil, &active); err == nil {
+		if err = f.Call(ctx, r, nil, &active); err == nil {
 			for i := range active.Freezes {
 				printFreeze(std.Out, &active.Freezes[i])
 			}
@@ -56,8 +57,9 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 		if bad != nil || id < 1 {
 			return std.PrintError("--lift %q: must be the number of a freeze; hookback freeze --list prints it", lift)
 		}
+		r.Method, r.Path = http.MethodDelete, r.Path+"/"+lift
 		var lifted control.Freeze
-		if err = c.Call(ctx, http.MethodDelete, control.PathFreezes+"/"+lift, nil, &lifted); err == nil {
+		if err = f.Call(ctx, r, nil, &lifted); err == nil {
 			fmt.Fprintf(std.Out, "Lifted freeze %d.\n", lifted.ID)
 		}
 	default:
@@ -68,7 +70,7 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 			d.Scope = control.FreezeApp
 		}
 		var made control.Freeze
-		if err = c.Call(ctx, http.MethodPost, control.PathFreezes, d, &made); err == nil {
+		if err = f.Call(ctx, r, d, &made); err == nil {
 			printFreeze(std.Out, &made)
 		}
 	}

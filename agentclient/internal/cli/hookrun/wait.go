@@ -6,15 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
+	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/report"
-	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
@@ -80,8 +80,8 @@ func (h *hookRun) waitForMessages(ctx context.Context) (string, error) {
 	if err != nil || c.Headless || c.Event.SessionID == "" || !control.CanReceive(h.agent.Name) {
 		return "", err // a session without a user ends with its turn
 	}
-	w := waiter{hookRun: h, event: c.Event, hub: hubs[0], name: rand.Text()}
-	w.client = &http.Client{Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment}), Timeout: pollWait + pollSlack}
+	w := waiter{hookRun: h, event: c.Event, hub: hubs[0], name: rand.Text(), client: transport.NewClient()}
+	defer w.client.CloseIdleConnections()
 	return w.run(ctx)
 }
 
@@ -100,8 +100,8 @@ func (w *waiter) run(ctx context.Context) (text string, err error) {
 	for {
 		status, err := w.poll(ctx)
 		switch {
-		case errors.As(err, new(refusedError)):
-			return "", err
+		case err != nil && (transport.IsRejection(err) || errors.Is(err, transport.ErrNotHub)): // again with a retry
+			return "", fmt.Errorf("the hub refused to wait: %w", err)
 		case err == nil && status.Ended:
 			return "", nil
 		case err == nil && status.Waiting:
@@ -130,34 +130,20 @@ func (w *waiter) run(ctx context.Context) (text string, err error) {
 	}
 }
 
-// refusedError is a response that a retry would get again.
-type refusedError struct{ status string }
-
-func (r refusedError) Error() string { return "the hub refused to wait: " + r.status }
-
 // poll waits for a change, for at most pollWait.
 func (w *waiter) poll(ctx context.Context) (s control.WaitStatus, err error) {
 	query := url.Values{
 		"source_app": {w.event.SourceApp}, "session_id": {w.event.SessionID}, "waiter": {w.name},
 		"wait": {strconv.Itoa(int(pollWait / time.Second))}, "after": {strconv.FormatInt(w.after, 10)},
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, socket.HTTPAddress(w.hub)+control.PathWait+"?"+query.Encode(), http.NoBody)
+	ctx, cancel := context.WithTimeout(ctx, pollWait+pollSlack)
+	defer cancel()
+	token, refused := agentclient.TokenFor(w.selectHub().ProvenOptions(w.logf), w.hub)
+	reply, err := transport.Do(ctx, w.client, transport.Request{Hub: w.hub, Path: control.PathWait + "?" + query.Encode()}, token, refused)
 	if err != nil {
 		return s, err
 	}
-	cli.SetToken(req.Header, w.selectHub().ProvenOptions(w.logf), w.hub)
-	res, err := w.client.Do(req)
-	if err != nil {
-		return s, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	switch code := res.StatusCode; {
-	case code == http.StatusOK:
-		return s, json.NewDecoder(io.LimitReader(res.Body, 1<<16)).Decode(&s)
-	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= http.StatusInternalServerError:
-		return s, errors.New(res.Status)
-	}
-	return s, refusedError{res.Status}
+	return s, json.Unmarshal(reply.Body, &s)
 }
 
 // collect takes the messages that wait for the session. Their text is "" if there are none.

@@ -291,7 +291,9 @@ func (b *mcpBridge) setHeaders(req *http.Request, m *rpcMessage) {
 			req.Header.Set(name, value)
 		}
 	}
-	cli.SetToken(req.Header, b.options, b.hub)
+	if token, err := agentclient.TokenFor(b.options, b.hub); err == nil && token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
 }
 
 // encodeHeaderValue encodes a header value as the protocol requires: in Base64 unless it

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -69,9 +67,6 @@ func Doctor(ctx context.Context, args []string, env func(string) string, std cli
 // examine runs all checks and collects their findings.
 func (d *doctor) examine(ctx context.Context) {
 	hub := d.examineHub(ctx)
-	if hub != nil {
-		defer hub.close()
-	}
 	all, err := install.Inspect(d.machine)
 	if err != nil {
 		d.fail("", "delete that file", "%v", err)
@@ -339,9 +334,9 @@ func (d *doctor) examineHub(ctx context.Context) *doctorClient {
 		d.fail("", "fix HOOKBACK_URL or --hub", "%v", err)
 		return nil
 	}
-	hub, health, err := newDoctorClient(ctx, hubs[0], d.Options())
+	hub, health, err := newDoctorClient(ctx, d.Flags, hubs[0])
 	if err != nil {
-		d.fail("", "start a hub (see the README) or name another with --hub", "no hub answers at %s: %v", hubs[0], rootCause(err))
+		d.fail("", "start a hub (see the README) or name another with --hub", "%v", err)
 		return nil
 	}
 	d.ok("", "the hub at %s answers (%s, version %s) through %s", hub.url, health.Status, health.Version, hub.way)
@@ -376,7 +371,7 @@ func (d *doctor) examineKey(ctx context.Context, hub string) {
 	case cli.HasNoKey(err):
 		d.fail("", "update the hub, then "+remedy, "the hub has no key, but this account trusts %s, so its answers are denied", describePins(pins))
 	case err != nil:
-		d.fail("", "check the hub's log", "the hub does not prove its key: %v", rootCause(err))
+		d.fail("", "check the hub's log", "the hub does not prove its key: %v", cli.RootCause(err))
 	case slices.ContainsFunc(pins, func(p agentclient.Pin) bool { return p.Key.Equal(pin.Key) }):
 		d.ok("", "the hub's key is %s, trusted in %s", pin.KeyID(), abbreviateHome(d.machine.Home, trust.File()))
 	case len(pins) == 0:
@@ -384,19 +379,4 @@ func (d *doctor) examineKey(ctx context.Context, hub string) {
 	default:
 		d.fail("", remedy+", if you replaced the hub", "the hub's key is %s, but this account trusts %s, so its answers are denied", pin.KeyID(), describePins(pins))
 	}
-}
-
-// rootCause strips the layers of a network error and returns the innermost one, such as
-// "connection refused".
-func rootCause(err error) error {
-	if inner := (*url.Error)(nil); errors.As(err, &inner) {
-		err = inner.Err
-	}
-	if inner := (*net.OpError)(nil); errors.As(err, &inner) {
-		err = inner.Err
-	}
-	if inner := (*os.SyscallError)(nil); errors.As(err, &inner) {
-		err = inner.Err
-	}
-	return err
 }

@@ -1,52 +1,27 @@
 package setup
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/http/httptrace"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
-	"github.com/hookback/hookback/agentclient/socket"
+	"github.com/hookback/hookback/agentclient/internal/transport"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 )
 
 // doctorClient talks to a hub as an agent, and denies its own probes.
 type doctorClient struct {
-	url     string
-	way     string // how the hub was reached: over TCP or through a socket
-	http    *http.Client
-	options agentclient.Options
-}
-
-// statusError is the response of a hub with another status than 200 and 201.
-type statusError struct {
-	text   string
-	status int
-}
-
-func (e *statusError) Error() string { return e.text }
-
-// isStatus reports whether err is a response with one of these statuses.
-func isStatus(err error, codes ...int) bool {
-	var refused *statusError
-	return errors.As(err, &refused) && slices.Contains(codes, refused.status)
-}
-
-// isRefused reports whether the hub requires the sign-in of a person, as a locked hub does.
-func isRefused(err error) bool {
-	return isStatus(err, http.StatusUnauthorized, http.StatusForbidden)
+	flags *cli.Flags
+	url   string
+	way   string // how the hub was reached: over TCP or through a socket
 }
 
 // errOldHub is returned by a hub without tickets.
@@ -56,7 +31,7 @@ var errOldHub = errors.New("the hub is too old to be checked")
 func (c *doctorClient) ticket(ctx context.Context) (string, error) {
 	var created control.TestTicket
 	err := c.call(ctx, control.PathTestTickets, "", struct{}{}, &created)
-	if isStatus(err, http.StatusNotFound, http.StatusMethodNotAllowed) {
+	if errors.Is(err, schema.ErrNoRoute) || errors.Is(err, schema.ErrMethod) || errors.Is(err, schema.ErrNotFound) {
 		err = errOldHub
 	}
 	return created.Ticket, err
@@ -66,11 +41,8 @@ func (c *doctorClient) ticket(ctx context.Context) (string, error) {
 const probeTimeout = 20 * time.Second
 
 // newDoctorClient reads the hub's health.
-func newDoctorClient(ctx context.Context, address string, o agentclient.Options) (c *doctorClient, health schema.Health, err error) {
-	c = &doctorClient{
-		url: address, options: o,
-		http: &http.Client{Timeout: 10 * time.Second, Transport: socket.NewTransport(&http.Transport{Proxy: http.ProxyFromEnvironment})},
-	}
+func newDoctorClient(ctx context.Context, f *cli.Flags, address string) (c *doctorClient, health schema.Health, err error) {
+	c = &doctorClient{flags: f, url: address}
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		c.way = "TCP"
 		if path, ok := info.Conn.RemoteAddr().(*net.UnixAddr); ok {
@@ -81,47 +53,15 @@ func newDoctorClient(ctx context.Context, address string, o agentclient.Options)
 	return c, health, err
 }
 
-func (c *doctorClient) close() { c.http.CloseIdleConnections() }
-
-// call sends one request, with a request secret unless it is empty, and decodes the JSON response into
-// result. Without a body it is a GET.
+// call makes one request, with a request secret unless it is empty; see Flags.Call.
 func (c *doctorClient) call(ctx context.Context, path, secret string, body, result any) error {
-	method := http.MethodPost
-	if body == nil {
-		method = http.MethodGet
-	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, socket.HTTPAddress(c.url)+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if secret != "" {
-		req.Header.Set(schema.SecretHeader, secret)
-	}
-	cli.SetToken(req.Header, c.options, c.url)
-	res, err := c.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = res.Body.Close() }()
-	text, err = io.ReadAll(io.LimitReader(res.Body, 64<<20))
-	if err != nil {
-		return err
-	}
-	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated {
-		return &statusError{fmt.Sprintf("%s %s: %s", method, path, res.Status), res.StatusCode}
-	}
-	return json.Unmarshal(text, result)
+	return c.flags.Call(ctx, transport.Request{Hub: c.url, Path: path, Secret: secret}, body, result)
 }
 
 // roundTripEvent sends an event and reads it back.
 func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, err error) {
 	start := time.Now()
-	o := c.options
+	o := c.flags.Options()
 	ticket, err := c.ticket(ctx)
 	if err != nil {
 		return 0, err
@@ -131,7 +71,7 @@ func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, 
 		if name == control.TicketVariable {
 			return ticket
 		}
-		return c.options.Env(name)
+		return c.flags.Env(name)
 	}
 	client := agentclient.New(o)
 	defer func() { _ = client.Close() }()
@@ -140,9 +80,11 @@ func (c *doctorClient) roundTripEvent(ctx context.Context) (took time.Duration, 
 		return 0, err
 	}
 	var stored schema.Event
-	if err := c.call(ctx, schema.At(schema.PathEvent, sent.ID), "", nil, &stored); isRefused(err) {
+	err = c.call(ctx, schema.At(schema.PathEvent, sent.ID), "", nil, &stored)
+	switch {
+	case errors.Is(err, schema.ErrSignIn), errors.Is(err, schema.ErrNotAllowed):
 		return time.Since(start), nil // a locked hub stores it, and shows it to people only
-	} else if err != nil {
+	case err != nil:
 		return 0, err
 	}
 	if stored.SessionID != sent.SessionID {
@@ -158,7 +100,7 @@ func (c *doctorClient) deny(ctx context.Context, ticket, reason string) error {
 	for {
 		// The hook can get its answer and exit before this request returns, which cancels ctx.
 		err := c.call(context.WithoutCancel(ctx), control.PathTestDenial, ticket, control.TestDenial{Reason: reason}, &schema.Event{})
-		if !isStatus(err, http.StatusNotFound) {
+		if !errors.Is(err, schema.ErrNotFound) {
 			return err
 		}
 		select {

@@ -45,8 +45,7 @@ func Status(ctx context.Context, args []string, env func(string) string, std cli
 	if err != nil {
 		return std.PrintError("%v", err)
 	}
-	hub, _, hubErr := newDoctorClient(ctx, hubs[0], f.Options())
-	defer hub.close()
+	hub, _, hubErr := newDoctorClient(ctx, f, hubs[0])
 	all, err := coverageStates(ctx, env, hub, hubErr)
 	if err != nil {
 		return std.PrintError("%v", err)
@@ -102,7 +101,7 @@ func coverageStates(ctx context.Context, env func(string) string, hub *doctorCli
 		case now.State == "":
 			states = append(states, control.Coverage{
 				Host: report.Host, Account: report.Account, Agent: now.Agent, Version: now.Version, State: control.CoverageNotProven,
-				Detail: fmt.Sprintf("the hub at %s does not tell: %v", hub.url, rootCause(hubErr)), Remedy: "hookback doctor",
+				Detail: fmt.Sprintf("the hub does not tell: %v", hubErr), Remedy: "hookback doctor",
 			})
 		default:
 			states = append(states, control.Coverage{
