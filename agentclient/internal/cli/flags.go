@@ -108,6 +108,15 @@ func (f *Flags) ParseArgs(args []string, std Streams) (status int, done bool) {
 	return ExitOK, helpShown
 }
 
+// ParseFlags is ParseArgs for a command without positional arguments.
+func (f *Flags) ParseFlags(args []string, std Streams) (status int, done bool) {
+	status, done = f.ParseArgs(args, std)
+	if !done && len(f.Positional) > 0 {
+		return std.PrintError("%s takes flags only, not %q", f.Name(), f.Positional[0]), true
+	}
+	return status, done
+}
+
 // ParseOrHelp accepts flags before, between and after positional arguments; -- ends the
 // flags. helpShown reports whether it printed the help instead.
 func (f *Flags) ParseOrHelp(args []string, w io.Writer) (helpShown bool, err error) {

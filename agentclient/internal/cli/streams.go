@@ -4,11 +4,14 @@
 package cli
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/schema"
@@ -43,6 +46,25 @@ func IsTerminal(stream any) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Confirm asks the person a question on w, and states if nothing was changed: no answer is a no.
+func (s Streams) Confirm(ctx context.Context, w io.Writer, question string) bool {
+	fmt.Fprint(w, question+" [y/N] ")
+	line := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(io.LimitReader(s.In, 1<<10)).ReadString('\n')
+		line <- strings.ToLower(strings.TrimSpace(text))
+	}()
+	select {
+	case <-ctx.Done():
+	case text := <-line:
+		if text == "y" || text == "yes" {
+			return true
+		}
+	}
+	fmt.Fprintln(w, "Nothing was changed.")
+	return false
 }
 
 // Open opens a file, or returns stdin if name is "-".

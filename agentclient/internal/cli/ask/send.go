@@ -39,9 +39,6 @@ func newSendFlags(env func(string) string) *sendFlags {
 // event builds the event from the flags, or reads it from stdin if --type is missing.
 func (s *sendFlags) event(stdin io.Reader) (schema.Event, error) {
 	e := schema.Event{HookEventType: s.kind}
-	if len(s.Positional) > 0 {
-		return e, fmt.Errorf("send takes flags only, not %q", s.Positional[0])
-	}
 	if s.kind == "" {
 		if cli.IsTerminal(stdin) {
 			return e, errors.New("no event on stdin; set --type, or use hookback send < event.json")
@@ -77,7 +74,7 @@ func (s *sendFlags) event(stdin io.Reader) (schema.Event, error) {
 // RunSend runs hookback send.
 func RunSend(ctx context.Context, args []string, env func(string) string, std cli.Streams) int {
 	s := newSendFlags(env)
-	if status, done := s.ParseArgs(args, std); done {
+	if status, done := s.ParseFlags(args, std); done {
 		return status
 	}
 	e, err := s.event(std.In)

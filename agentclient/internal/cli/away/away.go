@@ -34,11 +34,8 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 	since := f.String("since", "12h", "how long ago, such as `12h` or 3d, at most 31d; or a time in Unix ms")
 	check := f.Bool("check", false, "count each number a second time")
 	asJSON := f.Bool("json", false, "print the report as JSON")
-	if status, done := f.ParseArgs(args, std); done {
+	if status, done := f.ParseFlags(args, std); done {
 		return status
-	}
-	if len(f.Positional) > 0 {
-		return std.PrintError("report takes flags only, not %q", f.Positional[0])
 	}
 	hubs, err := f.Hubs()
 	if err != nil {

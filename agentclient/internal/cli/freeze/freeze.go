@@ -33,11 +33,8 @@ func Run(ctx context.Context, args []string, env func(string) string, std cli.St
 	f.StringVar(&reason, "reason", "", "`text` for people, on one line")
 	f.StringVar(&lift, "lift", "", "lift the freeze with this `id`")
 	f.BoolVar(&list, "list", false, "list the active freezes")
-	if status, done := f.ParseArgs(args, std); done {
+	if status, done := f.ParseFlags(args, std); done {
 		return status
-	}
-	if len(f.Positional) > 0 {
-		return std.PrintError("freeze takes flags only, not %q", f.Positional[0])
 	}
 	hubs, err := f.Hubs()
 	if err != nil {

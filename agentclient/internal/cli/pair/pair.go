@@ -3,13 +3,11 @@
 package pair
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/hookback/hookback/agentclient/internal/cli"
 	"github.com/hookback/hookback/agentclient/internal/cli/desktop"
@@ -47,11 +45,8 @@ func (r *run) run(ctx context.Context, args []string) int {
 	f.IntVar(&r.port, "port", 4000, "the `port` of the hub on this machine")
 	f.BoolVar(&r.yes, "yes", false, "run tailscale serve without asking")
 	f.BoolVar(&r.noOpen, "no-open", false, "open no browser")
-	if status, done := f.ParseArgs(args, r.std); done {
+	if status, done := f.ParseFlags(args, r.std); done {
 		return status
-	}
-	if len(f.Positional) > 0 {
-		return r.std.PrintError("pair takes flags only, not %q", f.Positional[0])
 	}
 	if r.port < 1 || r.port > 65535 {
 		return r.std.PrintError("--port %d: must be from 1 to 65535", r.port)
@@ -111,8 +106,9 @@ func (r *run) serve(ctx context.Context, t *tailscale, host string) int {
 		if !r.yes && !r.interactive {
 			return r.std.PrintError("pair asks before it runs tailscale serve --bg %s, and needs a terminal for that; --yes runs it without asking", port)
 		}
-		if !r.yes && !r.consents(ctx, host, port) {
-			fmt.Fprintln(r.std.Out, "Nothing was changed.")
+		question := fmt.Sprintf("This makes the hub reachable for the devices of your tailnet at https://%s, until you turn it off:\n\n"+
+			"  tailscale serve --bg %s\n\nThe hub asks devices for a sign-in there. Run this command?", host, port)
+		if !r.yes && !r.std.Confirm(ctx, r.std.Out, question) {
 			return cli.ExitProblem
 		}
 		if err := t.serve(ctx, port); err != nil {
@@ -128,21 +124,4 @@ func (r *run) serve(ctx context.Context, t *tailscale, host string) int {
 		}
 	}
 	return cli.ExitOK
-}
-
-// consents asks the person. No answer is a no.
-func (r *run) consents(ctx context.Context, host, port string) bool {
-	fmt.Fprintf(r.std.Out, "This makes the hub reachable for the devices of your tailnet at https://%s, until you turn it off:\n\n"+
-		"  tailscale serve --bg %s\n\nThe hub asks devices for a sign-in there. Run this command? [y/N] ", host, port)
-	line := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(r.std.In).ReadString('\n')
-		line <- strings.ToLower(strings.TrimSpace(text))
-	}()
-	select {
-	case <-ctx.Done():
-		return false
-	case text := <-line:
-		return text == "y" || text == "yes"
-	}
 }

@@ -43,11 +43,8 @@ func Doctor(ctx context.Context, args []string, env func(string) string, std cli
 	d.AddHubFlags(env)
 	d.BoolVar(&d.asJSON, "json", false, "print the findings as JSON")
 	d.IntVar(&d.runs, "runs", 5, "how often to time each hook, a `number`")
-	if status, done := d.ParseArgs(args, std); done {
+	if status, done := d.ParseFlags(args, std); done {
 		return status
-	}
-	if len(d.Positional) > 0 {
-		return std.PrintError("doctor takes flags only, not %q", d.Positional[0])
 	}
 	for i, name := range d.agents {
 		if name == "claude" {

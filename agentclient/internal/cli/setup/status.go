@@ -35,11 +35,8 @@ func Status(ctx context.Context, args []string, env func(string) string, std cli
 	f := cli.NewBareFlags("status", statusHelp)
 	f.AddHubFlags(env)
 	asJSON := f.Bool("json", false, "print the states as JSON")
-	if status, done := f.ParseArgs(args, std); done {
+	if status, done := f.ParseFlags(args, std); done {
 		return status
-	}
-	if len(f.Positional) > 0 {
-		return std.PrintError("status takes flags only, not %q", f.Positional[0])
 	}
 	hubs, err := f.Hubs()
 	if err != nil {

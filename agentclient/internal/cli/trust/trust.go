@@ -2,12 +2,9 @@
 package trust
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
 	"github.com/hookback/hookback/agentclient"
 	"github.com/hookback/hookback/agentclient/internal/cli"
@@ -83,14 +80,11 @@ func trustHub(ctx context.Context, f *cli.Flags, trust *agentclient.Trust, std c
 		fmt.Fprintf(std.Err, "  trusted now  %s\n", old)
 	}
 	fmt.Fprintf(std.Err, "  this hub     %s\n", pin)
-	question := "Trust this hub too? Answers that it signs will count. [y/N] "
+	question := "Trust this hub too?"
 	if trust.HasOrigin(hub) {
-		question = "Replace the key of " + pin.Origin + "? Answers that it signs will count. [y/N] "
+		question = "Replace the key of " + pin.Origin + "?"
 	}
-	fmt.Fprint(std.Err, question)
-	answer, _ := bufio.NewReader(io.LimitReader(std.In, 1<<10)).ReadString('\n')
-	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
-		fmt.Fprintln(std.Err, "Nothing was changed.")
+	if !std.Confirm(ctx, std.Err, question+" Answers that it signs will count.") {
 		return cli.ExitProblem
 	}
 	if err := trust.Remember(pin); err != nil {
