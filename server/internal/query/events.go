@@ -53,7 +53,7 @@ func (s *Service) FindEvents(ctx context.Context, f store.Filter, form Form) ([]
 }
 
 func (s *Service) list(ctx context.Context, q listQuery) ([]byte, error) {
-	return s.lists.get(s.Store.Head(), q, func() (list []byte, err error) {
+	return s.lists.Get(s.Store.Head(), q, func() (list []byte, err error) {
 		var events []*store.Event
 		if q.newest > 0 {
 			events, err = s.Store.Find(context.WithoutCancel(ctx), store.Filter{Limit: q.newest})
@@ -138,7 +138,7 @@ func (s *Service) FramesAfter(ctx context.Context, seq int64) (frames []feed.Fra
 	if ok {
 		return frames, more, nil
 	}
-	frames, err = s.frames.get(s.Store.Head(), seq, func() ([]feed.Frame, error) {
+	frames, err = s.frames.Get(s.Store.Head(), seq, func() ([]feed.Frame, error) {
 		rows, err := s.Store.After(context.WithoutCancel(ctx), seq, catchUpRows)
 		return EncodeFrames(rows), err
 	})

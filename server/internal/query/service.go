@@ -36,8 +36,8 @@ type Service struct {
 	initialMu sync.Mutex                     // held while an initial message is built
 	initial   atomic.Pointer[initialMessage] // the last one
 
-	lists  resultCache[listQuery, []byte]
-	frames resultCache[int64, []feed.Frame] // by the seq that they follow
+	lists  Cache[listQuery, []byte]   // for a second
+	frames Cache[int64, []feed.Frame] // by the seq that they follow
 }
 
 // New returns a service.
@@ -45,7 +45,10 @@ func New(cfg Config) *Service {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	return &Service{Config: cfg}
+	s := &Service{Config: cfg}
+	s.lists.Keep, s.lists.Max = sharedFor, maxShared
+	s.frames.Keep, s.frames.Max = sharedFor, maxShared
+	return s
 }
 
 func invalidField(field, format string, args ...any) error {
@@ -59,45 +62,56 @@ const (
 	maxShared = 8
 )
 
-// resultCache holds the results of queries of the last second, so that pages that reconnect at the same
-// time, after a restart or an outage, share the work and the memory of their first requests. It is
-// for queries whose result is the same for every caller that may read it, so their keys contain no
-// identity. A new entry of the log makes all results invalid. Its zero value is empty.
-type resultCache[K comparable, V any] struct {
+// Cache holds the newest results of queries, so that pages that reconnect at the same time, after a
+// restart or an outage, or that poll share the work and the memory. It is for queries whose result is
+// the same for every caller that may read it, so their keys contain no identity. A new version of the
+// data makes all results invalid.
+type Cache[K comparable, V any] struct {
+	Keep time.Duration // the longest time that a result is kept
+	Max  int           // number of different results that are kept
+
 	mu      sync.Mutex
-	head    int64 // of the log, when the results were requested
+	version int64 // of the data, when the results were requested
 	results map[K]func() (V, error)
 }
 
-// get returns the result for key. It calls read once for all callers that ask while the log has
-// this head. They must not change the result.
-func (s *resultCache[K, V]) get(head int64, key K, read func() (V, error)) (V, error) {
-	return s.reader(head, key, read)()
+// Get returns the result for key. It calls read once for all callers that ask for this version,
+// again after an error. They must not change the result.
+func (c *Cache[K, V]) Get(version int64, key K, read func() (V, error)) (V, error) {
+	result, err := c.reader(version, key, read)()
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.version == version {
+			delete(c.results, key)
+		}
+	}
+	return result, err
 }
 
-func (s *resultCache[K, V]) reader(head int64, key K, read func() (V, error)) func() (V, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.results == nil || s.head != head {
-		if s.results == nil {
-			time.AfterFunc(sharedFor, s.clear)
+func (c *Cache[K, V]) reader(version int64, key K, read func() (V, error)) func() (V, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.results == nil || c.version != version {
+		if c.results == nil {
+			time.AfterFunc(c.Keep, c.clear)
 		}
-		s.head, s.results = head, map[K]func() (V, error){}
+		c.version, c.results = version, map[K]func() (V, error){}
 	}
-	if found := s.results[key]; found != nil {
+	if found := c.results[key]; found != nil {
 		return found
 	}
-	if len(s.results) < maxShared {
+	if len(c.results) < c.Max {
 		read = sync.OnceValues(read)
-		s.results[key] = read
+		c.results[key] = read
 	}
 	return read
 }
 
-func (s *resultCache[K, V]) clear() {
-	s.mu.Lock()
-	s.results = nil
-	s.mu.Unlock()
+func (c *Cache[K, V]) clear() {
+	c.mu.Lock()
+	c.results = nil
+	c.mu.Unlock()
 }
 
 // listQuery identifies a list of events.

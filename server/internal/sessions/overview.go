@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
@@ -198,19 +197,9 @@ func (s *Service) agentStats(ctx context.Context, since time.Time) ([]history.Ag
 const (
 	// maxCachedOverviews limits the cache. Viewers are usually in one or two time zones.
 	maxCachedOverviews = 32
-	// maxOverviewAge is the age of the cache at a hub where no projector runs, because another hub has it.
+	// maxOverviewAge is the longest time that an overview is kept.
 	maxOverviewAge = time.Minute
 )
-
-// overviewCache caches the counts of decisions until more decisions are projected.
-// Decisions are rare, and dashboards poll.
-type overviewCache struct {
-	mu      sync.Mutex
-	version int64 // incremented by invalidate
-	since   time.Time
-	cursor  int64 // of the projections of another hub, as of the entries
-	entries map[overviewKey]history.Overview
-}
 
 // overviewKey identifies a range of days in a time zone.
 type overviewKey struct {
@@ -220,72 +209,19 @@ type overviewKey struct {
 }
 
 // cachedOverview returns an overview that has only the counts of decisions on the days
-// that begin at starts.
+// that begin at starts. Decisions are rare, and dashboards poll.
 func (s *Service) cachedOverview(ctx context.Context, starts []time.Time) (history.Overview, error) {
+	version := s.decided.Load()
 	if !s.progress.isRunning() { // another hub projects, without a notification
 		cursor, err := s.Store.ProjectionCursor(ctx)
 		if err != nil {
 			return history.Overview{}, err
 		}
-		s.overviews.follow(cursor)
+		version = -cursor
 	}
 	key := overviewKey{starts[0].UnixMilli(), len(starts), starts[0].Location().String()}
-	s.overviews.expire(s.Clock())
-	overview, ok, version := s.overviews.get(key)
-	if ok {
-		return overview, nil
-	}
-	if err := s.countDecisions(ctx, &overview, starts); err != nil {
-		return overview, err
-	}
-	s.overviews.put(key, overview, version)
-	return overview, nil
-}
-
-// expire drops entries that are too old.
-func (c *overviewCache) expire(now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.Sub(c.since).Abs() > maxOverviewAge {
-		c.since, c.entries = now, nil
-	}
-}
-
-func (c *overviewCache) get(key overviewKey) (overview history.Overview, ok bool, version int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	overview, ok = c.entries[key]
-	return overview, ok, c.version
-}
-
-// put caches an overview unless decisions were projected since version was read.
-func (c *overviewCache) put(key overviewKey, overview history.Overview, version int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if version != c.version {
-		return
-	}
-	if c.entries == nil || len(c.entries) == maxCachedOverviews {
-		c.entries = map[overviewKey]history.Overview{}
-	}
-	c.entries[key] = overview
-}
-
-// invalidate drops all entries after decisions were projected.
-func (c *overviewCache) invalidate() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version++
-	c.entries = nil
-}
-
-// follow drops all entries if another hub has projected more since.
-func (c *overviewCache) follow(cursor int64) {
-	c.mu.Lock()
-	isNew := c.cursor != cursor
-	c.cursor = cursor
-	c.mu.Unlock()
-	if isNew {
-		c.invalidate()
-	}
+	return s.overviews.Get(version, key, func() (o history.Overview, err error) {
+		err = s.countDecisions(context.WithoutCancel(ctx), &o, starts)
+		return o, err
+	})
 }

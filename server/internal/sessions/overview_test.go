@@ -1,8 +1,10 @@
 package sessions
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -202,6 +204,31 @@ func TestOverview_IgnoresChoiceLabels(t *testing.T) {
 	}
 }
 
+// decisionReads counts the reads of decisions. Without a Store, there are none.
+type decisionReads struct {
+	store.Store
+	n      int
+	during func()
+}
+
+func (s *decisionReads) Decisions(ctx context.Context, from, to int64) (counts map[store.Decision]int64, err error) {
+	s.n++
+	if s.Store != nil {
+		counts, err = s.Store.Decisions(ctx, from, to)
+	}
+	if s.during != nil {
+		s.during()
+	}
+	return counts, err
+}
+
+func (s *decisionReads) ProjectionCursor(ctx context.Context) (int64, error) {
+	if s.Store == nil {
+		return 1, nil
+	}
+	return s.Store.ProjectionCursor(ctx)
+}
+
 // TestOverviewCache_InvalidatedByDecision: overviews are cached per zone and range until a
 // decision is projected. An overview that was computed while one was projected is not
 // cached.
@@ -209,13 +236,21 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 22, 40, 0, 0, time.UTC)
 	h := newTestHub(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+	reads := &decisionReads{Store: h.Store}
+	h.Service.Store = reads
 	f := h.newProjector()
+	defer h.progress.start()()
+	project := func() {
+		h.progress.hurry()
+		h.catchUp(f)
+	}
 	decide := func() {
 		id, _ := h.ask(pullQuestion)
 		_, err := h.hub.Respond(t.Context(), id, approval(), hub.Caller{})
 		require.NoError(t, err)
 	}
 	approved := func(at *time.Location, days int) (list []int64) {
+		h.progress.reach(h.Store.Head()) // the projector is stepped by the test, so nothing waits for it
 		o, err := h.Overview(t.Context(), days, at)
 		require.NoError(t, err)
 		for _, d := range o.Days {
@@ -227,45 +262,52 @@ func TestOverviewCache_InvalidatedByDecision(t *testing.T) {
 	for n := range int64(3) {
 		decide()
 		require.Equal(t, []int64{0, n}, approved(time.UTC, 2), "not projected yet")
-		h.catchUp(f)
-		require.Equal(t, []int64{0, n + 1}, approved(time.UTC, 2))
-		require.Equal(t, []int64{0, n + 1}, approved(berlin, 2))
-		require.Equal(t, []int64{n + 1}, approved(berlin, 1))
-		require.Len(t, h.overviews.entries, 3)
+		project()
+		before := reads.n
+		for range 2 {
+			require.Equal(t, []int64{0, n + 1}, approved(time.UTC, 2))
+			require.Equal(t, []int64{0, n + 1}, approved(berlin, 2))
+			require.Equal(t, []int64{n + 1}, approved(berlin, 1))
+		}
+		require.Equal(t, before+3, reads.n)
 	}
+	before := reads.n
 	h.post(plainEvent)
-	h.catchUp(f)
-	require.Len(t, h.overviews.entries, 3, "an event does not invalidate the cache")
+	project()
+	approved(time.UTC, 2)
+	require.Equal(t, before, reads.n, "an event does not invalidate the cache")
 	now = now.Add(2 * time.Hour)
 	require.Equal(t, []int64{3, 0}, approved(time.UTC, 2), "another day")
-	for days := range 40 {
-		approved(time.UTC, days+1)
+	before = reads.n
+	for range 2 {
+		for days := range 40 {
+			approved(time.UTC, days+1)
+		}
 	}
-	require.LessOrEqual(t, len(h.overviews.entries), maxCachedOverviews)
+	require.GreaterOrEqual(t, reads.n-before, 2*40-maxCachedOverviews)
 
-	key := overviewKey{zone: "UTC"}
-	_, known, told := h.overviews.get(key)
-	require.False(t, known)
-	h.overviews.invalidate()
-	h.overviews.put(key, history.Overview{}, told)
-	require.Empty(t, h.overviews.entries, "it may miss decisions that were projected in the meantime")
+	decide()
+	project()
+	decide()
+	reads.during = project
+	require.Equal(t, []int64{3, 1}, approved(time.UTC, 2))
+	reads.during = nil
+	require.Equal(t, []int64{3, 2}, approved(time.UTC, 2), "it may miss decisions that were projected in the meantime")
 }
 
 // Another hub may project, and this one does not learn of it.
 func TestOverview_CacheExpires(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
-	var c overviewCache
-	key := overviewKey{zone: "UTC"}
-	isCached := func() bool {
-		c.expire(now)
-		_, ok, version := c.get(key)
-		c.put(key, history.Overview{}, version)
-		return ok
-	}
-	require.False(t, isCached())
-	require.True(t, isCached())
-	now = now.Add(maxOverviewAge + time.Second)
-	require.False(t, isCached())
-	require.True(t, isCached())
+	synctest.Test(t, func(t *testing.T) {
+		reads := &decisionReads{}
+		s := New(Config{Store: reads})
+		for want := range 2 {
+			for range 2 {
+				_, err := s.cachedOverview(t.Context(), query.DayStarts(s.Clock().UTC(), 2))
+				require.NoError(t, err)
+				require.Equal(t, want+1, reads.n)
+			}
+			<-time.After(maxOverviewAge + time.Second) // fake clock
+		}
+	})
 }

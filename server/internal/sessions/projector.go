@@ -37,7 +37,7 @@ const (
 // called again. One hub of a database runs it.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.progress.start()()
-	s.overviews.invalidate()
+	s.decided.Add(1) // another hub may have projected
 	proj := &projector{Service: s, cursor: -1}
 	var next time.Time // earliest time of the next step
 	var lastErr string
@@ -351,7 +351,7 @@ func (p *projection) commit(ctx context.Context) error {
 		})
 	}
 	if len(p.Decisions) > 0 {
-		defer p.service.overviews.invalidate() // also after an error: the write may have succeeded
+		defer p.service.decided.Add(1) // also after an error: the write may have succeeded
 	}
 	if !p.isNews {
 		p.JoinUntil = p.service.progress.joinUntil()

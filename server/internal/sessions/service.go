@@ -7,10 +7,13 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -46,8 +49,9 @@ type SpendingObserver interface {
 // for concurrent use.
 type Service struct {
 	Config
-	searches  *searchSemaphore // limits Search, and Sessions with a text filter
-	overviews overviewCache
+	searches  *searchSemaphore                           // limits Search, and Sessions with a text filter
+	overviews query.Cache[overviewKey, history.Overview] // with only the counts of decisions
+	decided   atomic.Int64                               // counts projections of decisions
 	progress  *progress
 }
 
@@ -57,7 +61,9 @@ func New(cfg Config) *Service {
 		cfg.Clock = time.Now
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	return &Service{Config: cfg, searches: newSearchSemaphore(), progress: &progress{
+	s := &Service{Config: cfg, searches: newSearchSemaphore(), progress: &progress{
 		wake: feed.NewWakeup(), urgent: make(chan struct{}), advanced: make(chan struct{}),
 	}}
+	s.overviews.Keep, s.overviews.Max = maxOverviewAge, maxCachedOverviews
+	return s
 }
