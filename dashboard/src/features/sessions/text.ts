@@ -178,10 +178,8 @@ export const messageText = {
 export const timelineText = {
   lanes: 'Lanes',
   lanesHint: 'Lanes of the session. Arrow keys move between bars, plus and minus zoom, Enter opens.',
-  waitedLong: 'waiting for a person:',
   worked: (duration: string) => `worked ${duration}`,
-  waitedShort: 'waited',
-  waitedOf: (waited: string, total: string) => `${waited} of ${total}`,
+  waitedOf: (waited: string, total: string) => `waiting for a person: ${waited} of ${total}`,
   noWait: (total: string) => `${total}, no waiting for a person`,
   zoom: 'Zoom',
   zoomOut: 'Zoom out',
