@@ -15,17 +15,13 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/sessions/digest"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 const (
-	// batchRows is the number of log rows per step.
-	batchRows = 512
-	// startRows is how far back a new follower reads.
-	startRows = 20_000
-	// maxSessions limits the sessions in memory. The half without events for longest is then forgotten.
-	maxSessions = 10_000
+	// maxAlerts limits the open alerts in memory.
+	maxAlerts = 10_000
 	// pace is the shortest time between two steps, so that many events cost little.
 	pace = time.Second
 	// interval is the time between two checks of what time alone changes, and of spending.
@@ -42,11 +38,10 @@ const (
 // Config holds the dependencies of a Follower. All are required except Clock and Log.
 type Config struct {
 	Store interface {
-		store.Log
-		store.Questions
 		store.Projections
 		store.Alerts
 	}
+	Live  *live.Tracker
 	Feed  *feed.Feed
 	Rules *Rules
 	Clock func() time.Time // default time.Now
@@ -56,9 +51,7 @@ type Config struct {
 // Follower applies the rules to the log.
 type Follower struct {
 	Config
-	at       int64                         // last row read
-	sessions map[store.SessionKey]*session // nil without rules
-	open     map[scope]control.Alert       // nil until loaded
+	open map[scope]control.Alert // nil until loaded
 
 	spending map[scope]control.Alert // of the rules of kind spend, at the last check
 	spentAt  time.Time               // of the last check; zero: check now
@@ -78,14 +71,14 @@ func New(cfg Config) *Follower {
 
 // Read returns the open alerts and the newest closed ones.
 func (f *Follower) Read(ctx context.Context) (control.AlertList, error) {
-	open, err := f.Store.Alerts(ctx, true, maxSessions)
+	open, err := f.Store.Alerts(ctx, true, maxAlerts)
 	closed, errClosed := f.Store.Alerts(ctx, false, recentAlerts)
 	return control.AlertList{Open: append([]control.Alert{}, open...), Closed: append([]control.Alert{}, closed...)}, errors.Join(err, errClosed)
 }
 
 // Run applies the rules until ctx ends, and always returns nil. Without rules it rests. It may be called again.
 func (f *Follower) Run(ctx context.Context) error {
-	f.sessions, f.open, f.spending, f.spentAt = nil, nil, nil, time.Time{}         // another hub may have applied them since
+	f.open, f.spending, f.spentAt = nil, nil, time.Time{}                          // another hub may have applied them since
 	var last time.Time                                                             // of the last step
 	_ = f.Feed.Follow(ctx, feed.Entry|feed.AlertRules, func(b *feed.Batch) error { // ends with ctx
 		if rest := pace - time.Since(last); rest > 0 && !b.Has(feed.AlertRules) {
@@ -118,21 +111,21 @@ func (f *Follower) Step(ctx context.Context) error {
 	found := map[scope]control.Alert{}
 	rules := f.Rules.List()
 	if len(rules) == 0 {
-		f.sessions = nil // a rule that is added later reads the last rows again
 		return f.update(ctx, found, schema.Millis(now.UnixMilli()))
-	}
-	if err := f.start(ctx); err != nil {
-		return err
-	}
-	if err := f.read(ctx); err != nil {
-		return err
 	}
 	if err := f.checkSpending(ctx, rules, now); err != nil {
 		return err
 	}
 	maps.Copy(found, f.spending)
-	for i := range rules {
-		evaluate(&rules[i], f.sessions, now, found)
+	err := f.Live.Do(ctx, func() error {
+		requests := f.Live.Requests()
+		for i := range rules {
+			f.evaluate(&rules[i], requests, now, found)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return f.update(ctx, found, schema.Millis(now.UnixMilli()))
 }
@@ -142,7 +135,7 @@ func (f *Follower) loadOpen(ctx context.Context) error {
 	if f.open != nil {
 		return nil
 	}
-	alerts, err := f.Store.Alerts(ctx, true, maxSessions)
+	alerts, err := f.Store.Alerts(ctx, true, maxAlerts)
 	if err != nil {
 		return err
 	}
@@ -151,70 +144,6 @@ func (f *Follower) loadOpen(ctx context.Context) error {
 		f.open[scopeOf(&alerts[i])] = alerts[i]
 	}
 	return nil
-}
-
-// start prepares to read the last rows of the log, if that was not done.
-func (f *Follower) start(ctx context.Context) error {
-	if f.sessions != nil {
-		return nil
-	}
-	pending, err := f.Store.Pending(ctx)
-	if err != nil {
-		return err
-	}
-	f.sessions = map[store.SessionKey]*session{}
-	f.at = max(f.Store.Head()-startRows, f.Store.Pruned(), 0)
-	for _, e := range pending { // also questions older than the first row
-		f.apply(&store.LogRow{Event: e})
-	}
-	return nil
-}
-
-// read applies the rows of the log since the last step.
-func (f *Follower) read(ctx context.Context) error {
-	for ctx.Err() == nil {
-		rows, err := f.Store.After(ctx, f.at, batchRows)
-		if errors.Is(err, store.ErrPruned) {
-			f.at = f.Store.Pruned()
-			continue
-		}
-		if err != nil || len(rows) == 0 {
-			return err
-		}
-		for i := range rows {
-			f.at = rows[i].Seq
-			f.apply(&rows[i])
-		}
-	}
-	return ctx.Err()
-}
-
-func (f *Follower) apply(row *store.LogRow) {
-	e := row.Event
-	if e == nil || e.App == schema.TestApp || row.Change && !row.Ends || digest.IsImport(e.Type) {
-		return
-	}
-	key := store.SessionKey{App: e.App, Session: e.Session}
-	s := f.sessions[key]
-	if s == nil {
-		f.makeRoom()
-		s = &session{}
-		f.sessions[key] = s
-	}
-	s.apply(row)
-}
-
-// makeRoom drops the half of the sessions without events for longest, if there are too many.
-func (f *Follower) makeRoom() {
-	if len(f.sessions) < maxSessions {
-		return
-	}
-	keys := slices.SortedFunc(maps.Keys(f.sessions), func(a, b store.SessionKey) int {
-		return cmp.Compare(f.sessions[a].lastAt, f.sessions[b].lastAt)
-	})
-	for _, key := range keys[:len(keys)/2] {
-		delete(f.sessions, key)
-	}
 }
 
 // update stores what changed since the last step: it opens the alerts that were found, and closes the

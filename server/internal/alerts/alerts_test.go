@@ -16,6 +16,7 @@ import (
 	"github.com/hookback/hookback/server/internal/alerts"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -52,7 +53,7 @@ func (x *fixture) restart() {
 	x.t.Helper()
 	rules, err := alerts.OpenRules(x.t.Context(), x.db, x.feed)
 	require.NoError(x.t, err)
-	x.Follower = alerts.New(alerts.Config{Store: x.db, Feed: x.feed, Rules: rules, Clock: func() time.Time { return x.now }})
+	x.Follower = alerts.New(alerts.Config{Store: x.db, Live: live.New(x.db), Feed: x.feed, Rules: rules, Clock: func() time.Time { return x.now }})
 }
 
 func (x *fixture) post(session, typ, payload string) schema.EventID {
@@ -170,7 +171,7 @@ func TestFollower_ReadsTheLogOnceWithManySessions(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t, control.AlertRule{Kind: control.AlertStuck})
 	counted := &countingStore{Store: x.db}
-	x.Store = counted
+	x.Live = live.New(counted)
 	for batch := range 11 {
 		var body []string
 		for i := range 1000 {
@@ -255,6 +256,31 @@ func TestLoop_CountsEqualCallsInARow(t *testing.T) {
 		x.end("make test", "exit status 2")
 	}
 	x.requireOpen("The same call failed 3 times in a row with the same error.")
+}
+
+// The calls of others in between, such as those of the main agent, do not hide the loop of a subagent.
+func TestLoop_CountsEachAgent(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, control.AlertRule{Kind: control.AlertLoop, Failures: 3})
+	for range 3 {
+		x.post("s", "PostToolUseFailure", `{"agent_id":"a1","tool_name":"Bash","tool_input":{"command":"make"},"error":"exit status 2"}`)
+		x.end("ls", "")
+	}
+	x.requireOpen("The same call failed 3 times in a row with the same error.")
+	x.post("s", "SubagentStop", `{"agent_id":"a1"}`)
+	x.requireClosed(1)
+}
+
+func TestStuck_TelemetryIsSignOfLife(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, control.AlertRule{Kind: control.AlertStuck})
+	x.post("s", "UserPromptSubmit", `{"prompt":"go"}`)
+	x.now = x.now.Add(14 * time.Minute)
+	x.post("s", "ApiRequest", `{"model":"opus","cost_usd":0.25}`)
+	x.now = x.now.Add(14 * time.Minute)
+	require.Empty(t, x.read().Open)
+	x.now = x.now.Add(time.Minute)
+	x.requireOpen("No event for 15 minutes in the middle of a turn.")
 }
 
 func TestSpend_SumsByApplicationPersonOrAll(t *testing.T) {

@@ -10,42 +10,51 @@ import (
 	"time"
 
 	"github.com/hookback/hookback/schema/control"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
 // forgetAfter is how long a session without events is watched: its agent was killed.
 const forgetAfter = 24 * time.Hour
 
+// scope is the subject of an alert; a rule has one open alert for each.
+type scope struct {
+	rule                 int64
+	app, session, person string
+}
+
+func scopeOf(a *control.Alert) scope { return scope{a.Rule, a.SourceApp, a.SessionID, a.Person} }
+
 // evaluate adds the alerts of a rule about sessions whose condition holds now.
-func evaluate(r *control.AlertRule, sessions map[store.SessionKey]*session, now time.Time, found map[scope]control.Alert) {
-	for key, s := range sessions {
-		quiet := now.Sub(time.UnixMilli(s.lastAt))
+func (f *Follower) evaluate(r *control.AlertRule, requests live.Requests, now time.Time, found map[scope]control.Alert) {
+	for key, s := range f.Live.Sessions {
+		quiet := now.Sub(time.UnixMilli(s.LastAt))
 		if r.SourceApp != "" && r.SourceApp != key.App || quiet > forgetAfter {
 			continue
 		}
-		if evidence := s.evidence(r, quiet); evidence != "" {
+		if evidence := evidenceOf(r, s, quiet, len(requests[key]) > 0); evidence != "" {
 			a := control.Alert{Rule: r.ID, Kind: r.Kind, SourceApp: key.App, SessionID: key.Session, Evidence: evidence}
 			found[scopeOf(&a)] = a
 		}
 	}
 }
 
-// evidence returns why the condition of a rule holds for the session; empty if it does not.
-func (s *session) evidence(r *control.AlertRule, quiet time.Duration) string {
+// evidenceOf returns why the condition of a rule holds for the session; empty if it does not.
+func evidenceOf(r *control.AlertRule, s *live.Activity, quiet time.Duration, asks bool) string {
 	switch r.Kind {
 	case control.AlertStuck:
-		if s.inTurn && len(s.open) == 0 && quiet >= time.Duration(r.Minutes)*time.Minute {
+		if s.InTurn && !asks && quiet >= time.Duration(r.Minutes)*time.Minute {
 			return fmt.Sprintf("No event for %s in the middle of a turn.", duration(r.Minutes))
 		}
 	case control.AlertErrors:
-		if failed, ok := s.failed(r.Calls); ok && failed*100 >= r.Percent*r.Calls {
+		if failed, ok := s.FailedOf(r.Calls); ok && failed*100 >= r.Percent*r.Calls {
 			return fmt.Sprintf("%d of the last %d calls failed.", failed, r.Calls)
 		}
 	case control.AlertLoop:
-		switch {
-		case s.repeats.Failures >= r.Failures:
+		switch calls, failures := s.Repeats(); {
+		case failures >= r.Failures:
 			return fmt.Sprintf("The same call failed %d times in a row with the same error.", r.Failures)
-		case s.repeats.Equal >= r.Calls:
+		case calls >= r.Calls:
 			return fmt.Sprintf("The same call ran %d times in a row.", r.Calls)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/hookback/hookback/server/internal/httpapi"
 	"github.com/hookback/hookback/server/internal/httpapi/stream"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/mcp"
 	"github.com/hookback/hookback/server/internal/netguard"
 	"github.com/hookback/hookback/server/internal/notify"
@@ -62,6 +63,7 @@ type App struct {
 	query      *query.Service
 	sessions   *sessions.Service
 	ratings    *ratings.Follower
+	live       *live.Tracker
 	safety     *safety.Follower
 	alerts     *alerts.Follower
 	coverage   *coverage.Service
@@ -113,7 +115,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.store, err = openStore(ctx, &a.cfg, portOf(a.listeners[0]), a.metrics); err != nil {
 		return err // the error names the file and the next step
 	}
-	a.feed, a.coverage = feed.New(a.store.Head(), ringFrames, ringBytes), coverage.New(coverage.Config{Store: a.store, Machine: a.cfg.Machine, Log: a.log})
+	a.feed, a.live = feed.New(a.store.Head(), ringFrames, ringBytes), live.New(a.store)
+	a.coverage = coverage.New(coverage.Config{Store: a.store, Machine: a.cfg.Machine, Log: a.log})
 	if a.retentionClock, err = a.openRetentionClock(ctx); err != nil {
 		return err
 	}
@@ -187,7 +190,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.server = httpapi.New(httpapi.Config{
 		MCP: tools, Presence: a.presence,
 		Hub: a.hub, Query: a.query, Sessions: a.sessions,
-		Now:     now.New(now.Config{Store: a.store, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
+		Now:     now.New(now.Config{Live: a.live, Freezes: a.store, Sessions: a.sessions, People: a.auth, Clock: a.cfg.Clock}),
 		Ratings: a.ratings, Studio: studio.New(studio.Config{Calls: a.ratings, Clock: a.cfg.Clock}), Safety: limits,
 		Defaults: defaults, Alerts: a.alerts, Coverage: a.coverage, Reach: a.reach, TestAgent: a.tests,
 		Tickets: &testagent.Tickets{Flows: flows.Flows{Store: a.store, Clock: a.cfg.Clock}}, Metrics: a.metrics,
@@ -214,7 +217,7 @@ func (a *App) openFollowers(ctx context.Context, defaults *requestdefaults.Setti
 	}
 	a.store.ObservePolicy(a.reloaders.reload)
 	a.store.ObserveCurrent(func(isCurrent bool) { a.auth.SetStale(!isCurrent) })
-	a.alerts = alerts.New(alerts.Config{Store: a.store, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
+	a.alerts = alerts.New(alerts.Config{Store: a.store, Live: a.live, Feed: a.feed, Rules: alertRules, Clock: a.cfg.Clock, Log: a.log})
 	return nil
 }
 

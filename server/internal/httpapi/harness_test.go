@@ -29,6 +29,7 @@ import (
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/flows"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/now"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/ratings"
@@ -136,7 +137,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 	require.NoError(t, err)
 	cfg := Config{
 		Hub: h, Query: query.New(query.Config{Store: db, Feed: log, People: r.people, Version: "test"}),
-		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Feed: log, Rules: alertRules}), Coverage: gates, Reach: public, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: db, Clock: time.Now}}, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
+		Sessions: sessions.New(sessions.Config{Store: db, Feed: log, Executions: h}), Ratings: ratings.New(ratings.Config{Store: db, Feed: log}), Safety: limits, Defaults: defaults, Alerts: alerts.New(alerts.Config{Store: db, Live: live.New(db), Feed: log, Rules: alertRules}), Coverage: gates, Reach: public, Tickets: &testagent.Tickets{Flows: flows.Flows{Store: db, Clock: time.Now}}, Store: db, Version: "test", Schema: db.Schema(), OpenAPI: []byte(`{"openapi":"3.1.0"}`),
 		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Assets: fstest.MapFS{
 			"index.html":      {Data: []byte(indexHTML)},
@@ -150,7 +151,7 @@ func setupHub(t testing.TB, grace time.Duration, configure func(*auth.Config), o
 		o(&cfg)
 	}
 	cfg.Shares = shares.New(shares.Config{Store: db, Sessions: cfg.Sessions, People: r.people, Clock: authConfig.Clock})
-	cfg.Now = now.New(now.Config{Store: db, Freezes: db, Sessions: cfg.Sessions, People: r.people})
+	cfg.Now = now.New(now.Config{Live: cfg.Alerts.Live, Freezes: db, Sessions: cfg.Sessions, People: r.people})
 	r.Server = New(cfg)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

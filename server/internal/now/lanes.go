@@ -7,6 +7,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -27,8 +28,8 @@ type view struct {
 	first     int64 // number of the first bucket
 	me        string
 	mayDecide bool
-	tracker   *tracker
-	requests  map[store.SessionKey][]*openRequest
+	tracker   *live.Tracker
+	requests  live.Requests
 }
 
 // fill adds the lanes and the figures about them to the report.
@@ -41,7 +42,7 @@ func (v *view) fill(r *history.NowReport, active []history.Session) {
 		}
 	}
 	if v.mayDecide {
-		r.NeedsYou = query.CountNeeds(v.tracker.open, func(q *openRequest) *query.OpenRequest { return &q.OpenRequest }, v.me)
+		r.NeedsYou = query.CountNeeds(v.tracker.Open, func(q *live.Request) *query.OpenRequest { return &q.OpenRequest }, v.me)
 	}
 	slices.SortStableFunc(lanes, func(a, b history.NowLane) int {
 		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), cmp.Compare(b.LastAt, a.LastAt))
@@ -53,7 +54,7 @@ func (v *view) fill(r *history.NowReport, active []history.Session) {
 	}
 }
 
-func (v *view) needsCaller(q *openRequest) bool {
+func (v *view) needsCaller(q *live.Request) bool {
 	return v.mayDecide && q.IsLive() && q.MayAnswer(v.me)
 }
 
@@ -63,14 +64,14 @@ func (v *view) lane(s *history.Session) history.NowLane {
 		SourceApp: s.SourceApp, SessionID: s.SessionID, Title: s.Title, Ended: s.Ended, StartedAt: s.StartedAt, LastAt: s.LastAt,
 		BlockedMS: s.HumanWaitMS, CostUSD: s.CostUSD, Failures: s.Failures,
 	}
-	if a := v.tracker.sessions[keyOf(s)]; a != nil {
-		lane.Failing = a.failed >= failedRun && !s.Ended
-		lane.Phase = a.phase
-		if a.last.ID > 0 {
-			lane.Last, lane.LastAt = new(a.last), max(lane.LastAt, a.last.At)
+	if a := v.tracker.Sessions[keyOf(s)]; a != nil {
+		lane.Failing = a.IsFailing() && !s.Ended
+		lane.Phase = a.Phase
+		if a.Last.ID > 0 {
+			lane.Last, lane.LastAt = new(a.Last), max(lane.LastAt, a.Last.At)
 		}
-		if n := len(a.calls); n > 0 && !s.Ended {
-			lane.Step = new(a.calls[n-1].step)
+		if !s.Ended {
+			lane.Step = a.Step()
 		}
 	}
 	asks, waits, lost := v.addRequests(&lane, v.requests[keyOf(s)])
@@ -87,7 +88,7 @@ func (v *view) lane(s *history.Session) history.NowLane {
 		lane.State = v.activityState(&lane)
 	}
 	if q := cmp.Or(asks, waits); q != nil {
-		lane.Step = &history.NowStep{Text: q.text, Since: schema.Millis(q.askedAt)}
+		lane.Step = &history.NowStep{Text: q.Text, Since: schema.Millis(q.AskedAt)}
 		lane.BlockedMS += max(0, v.now-int64(s.LastAt)) // up to its last event the session has counted it
 	}
 	return lane
@@ -95,18 +96,18 @@ func (v *view) lane(s *history.Session) history.NowLane {
 
 // addRequests adds the open requests of the session. It returns the oldest one that needs the caller, the oldest one
 // that waits for anyone, and the newest one for which the agent no longer listens.
-func (v *view) addRequests(lane *history.NowLane, requests []*openRequest) (asks, waits, lost *openRequest) {
+func (v *view) addRequests(lane *history.NowLane, requests []*live.Request) (asks, waits, lost *live.Request) {
 	for _, q := range requests {
 		if len(lane.Requests) < maxRequests {
 			lane.Requests = append(lane.Requests, q.ID)
 		}
 		switch {
-		case q.isBlocking():
+		case q.IsBlocking():
 			waits = cmp.Or(waits, q)
 			if asks == nil && v.needsCaller(q) {
 				asks = q
 			}
-		case q.Asks && !q.later:
+		case q.Asks && !q.Later:
 			lost = q
 		}
 	}
@@ -144,16 +145,35 @@ func rank(state history.LaneState) int { return slices.Index(order, state) }
 func (v *view) addStrip(lane *history.NowLane) {
 	key := store.SessionKey{App: lane.SourceApp, Session: lane.SessionID}
 	var waits []history.NowWait
-	if a := v.tracker.sessions[key]; a != nil {
-		lane.Buckets = a.bucketsFrom(v.first)
-		waits = slices.Clone(a.waits)
+	if a := v.tracker.Sessions[key]; a != nil {
+		lane.Buckets = a.BucketsFrom(v.first)
+		waits = slices.Clone(a.Waits)
 	}
 	for _, q := range v.requests[key] {
-		if q.isBlocking() {
-			waits = append(waits, history.NowWait{From: schema.Millis(q.askedAt)})
+		if q.IsBlocking() {
+			waits = append(waits, history.NowWait{From: schema.Millis(q.AskedAt)})
 		}
 	}
-	lane.Waits = mergeWaits(waits, v.first*bucketMS)
+	lane.Waits = mergeWaits(waits, v.first*live.BucketMS)
+}
+
+// mergeWaits returns the union of the intervals after from. To is 0 for one that has not ended.
+func mergeWaits(waits []history.NowWait, from int64) []history.NowWait {
+	slices.SortFunc(waits, func(a, b history.NowWait) int { return cmp.Compare(a.From, b.From) })
+	var union []history.NowWait
+	for _, w := range waits {
+		if w.To != 0 && int64(w.To) <= from {
+			continue
+		}
+		w.From = max(w.From, schema.Millis(from))
+		last := len(union) - 1
+		if last < 0 || union[last].To != 0 && union[last].To < w.From {
+			union = append(union, w)
+		} else if union[last].To != 0 && (w.To == 0 || w.To > union[last].To) {
+			union[last].To = w.To
+		}
+	}
+	return union
 }
 
 func keyOf(s *history.Session) store.SessionKey {

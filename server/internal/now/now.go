@@ -7,12 +7,12 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/history"
 	"github.com/hookback/hookback/server/internal/auth"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/sessions"
 	"github.com/hookback/hookback/server/internal/store"
@@ -25,35 +25,31 @@ const (
 	maxSessions = 2000
 )
 
-// Config holds the dependencies of a Service. Store, Freezes and Sessions are required.
+// Config holds the dependencies of a Service. Live, Freezes and Sessions are required.
 type Config struct {
-	Store    Store
-	Freezes  store.Freezes // the same store
+	Live     *live.Tracker
+	Freezes  store.Freezes
 	Sessions *sessions.Service
 	People   *auth.Service    // nil: every caller may answer
 	Clock    func() time.Time // default: time.Now
 }
 
 // Service makes reports. Its methods are safe for concurrent use.
-type Service struct {
-	Config
-	mu      sync.Mutex
-	tracker tracker
-}
+type Service struct{ Config }
 
 // New returns a service.
 func New(cfg Config) *Service {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	return &Service{Config: cfg, tracker: tracker{store: cfg.Store}}
+	return &Service{cfg}
 }
 
 // Report returns the lanes and the figures of today in the time zone, as seen by the caller.
 func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Location) (history.NowReport, error) {
 	now := s.Clock()
-	first := now.UnixMilli()/bucketMS - buckets + 1
-	r := history.NowReport{At: schema.Millis(now.UnixMilli()), StripFrom: schema.Millis(first * bucketMS), BucketMS: bucketMS}
+	first := now.UnixMilli()/live.BucketMS - live.Buckets + 1
+	r := history.NowReport{At: schema.Millis(now.UnixMilli()), StripFrom: schema.Millis(first * live.BucketMS), BucketMS: live.BucketMS}
 	active, lag, err := s.activeSessions(ctx, now.Add(-activeFor))
 	if err != nil {
 		return r, err
@@ -64,21 +60,19 @@ func (s *Service) Report(ctx context.Context, me auth.Identity, zone *time.Locat
 		return r, err
 	}
 	r.CostUSD = spend.CostUSD
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.tracker.advance(ctx); err != nil {
-		return r, err
-	}
-	r.UpTo, r.KnownFrom = schema.EventID(s.tracker.at), max(schema.Millis(s.tracker.knownFrom), r.StripFrom)
-	v := &view{
-		freezes: s.Freezes, now: now.UnixMilli(), first: first, me: me.Name, mayDecide: s.mayDecide(me),
-		tracker: &s.tracker, requests: s.tracker.requestsOf(),
-	}
-	if active, err = s.withAsking(ctx, active, v.requests); err != nil {
-		return r, err
-	}
-	v.fill(&r, active)
-	return r, nil
+	err = s.Live.Do(ctx, func() error {
+		r.UpTo, r.KnownFrom = schema.EventID(s.Live.At), max(schema.Millis(s.Live.KnownFrom), r.StripFrom)
+		v := &view{
+			freezes: s.Freezes, now: now.UnixMilli(), first: first, me: me.Name, mayDecide: s.mayDecide(me),
+			tracker: s.Live, requests: s.Live.Requests(),
+		}
+		active, err := s.withAsking(ctx, active, v.requests)
+		if err == nil {
+			v.fill(&r, active)
+		}
+		return err
+	})
+	return r, err
 }
 
 func (s *Service) mayDecide(me auth.Identity) bool {
@@ -112,9 +106,7 @@ func (s *Service) activeSessions(ctx context.Context, since time.Time) (active [
 
 // withAsking adds the sessions with open requests that are not in the list. One that the projections do not have yet
 // has only its names.
-func (s *Service) withAsking(
-	ctx context.Context, active []history.Session, requests map[store.SessionKey][]*openRequest,
-) ([]history.Session, error) {
+func (s *Service) withAsking(ctx context.Context, active []history.Session, requests live.Requests) ([]history.Session, error) {
 	known := make(map[store.SessionKey]bool, len(active))
 	for i := range active {
 		known[keyOf(&active[i])] = true
@@ -138,7 +130,7 @@ func (s *Service) withAsking(
 				session = *stored
 			}
 		}
-		at := requests[key][0].askedAt
+		at := requests[key][0].AskedAt
 		session.StartedAt, session.LastAt = cmp.Or(session.StartedAt, schema.Millis(at)), max(session.LastAt, schema.Millis(at))
 		active = append(active, session)
 	}

@@ -1,4 +1,4 @@
-package now
+package live
 
 import (
 	"cmp"
@@ -14,29 +14,36 @@ import (
 )
 
 const (
-	bucketMS = 10_000
-	buckets  = 60 // ten minutes
-	stripMS  = buckets * bucketMS
+	BucketMS = 10_000 // the length of the intervals in which events are counted
+	Buckets  = 60     // the number of intervals: ten minutes
 
 	maxCalls = 16 // open calls per session, the newest
 	maxWaits = 64 // ended waits per session, the newest
 	// failedRun is the number of failed calls in a row from which a session is failing.
 	failedRun = 3
+	// maxAgents limits the agents of a session whose repeated calls are counted. Beyond it, counting starts again.
+	maxAgents = 32
 	// maxText limits the text of a step, in characters.
 	maxText = 241
 )
 
-// activity is what the last minutes of the log say about a session.
-type activity struct {
-	last   history.NowEvent
-	calls  []openCall // that have no end, oldest first
-	failed int        // failed calls in a row
-	phase  history.TurnPhase
+// Activity is what the last minutes of the log say about a session.
+type Activity struct {
+	Last   history.NowEvent
+	LastAt int64 // Unix ms of the last sign of life; telemetry is one, too
+	InTurn bool  // it works on a prompt
+	Phase  history.TurnPhase
+	Waits  []history.NowWait
+
+	calls  []openCall     // that have no end, oldest first
+	failed int            // failed calls in a row
 	asked  schema.EventID // the question about its last permission request; 0: none
 
-	counts [buckets]int64 // by bucket number modulo buckets
+	counts [Buckets]int64 // by bucket number modulo Buckets
 	newest int64          // number of the newest bucket
-	waits  []history.NowWait
+
+	results []bool                     // whether the last calls failed, the newest last; at most control.MaxAlertCalls
+	repeats map[string]*digest.Repeats // by agent: subagents run at the same time
 }
 
 // openCall is a tool call without an end.
@@ -46,50 +53,110 @@ type openCall struct {
 	step               history.NowStep
 }
 
-// add adds a new event of the session.
-func (a *activity) add(e *store.Event) {
-	f := e.Facts(nil)
-	if a.last.ID == 0 && e.Type == "DecisionPoint" {
-		a.phase = history.PhaseNoTurn // a program that only asks, such as hookback ask, reports no work
+// Step returns the newest call that runs, or nil.
+func (a *Activity) Step() *history.NowStep {
+	if n := len(a.calls); n > 0 {
+		return new(a.calls[n-1].step)
 	}
-	a.last = history.NowEvent{ID: e.ID, Type: e.Type, Tool: e.Tool, At: schema.Millis(f.At)}
+	return nil
+}
+
+// IsFailing reports whether its last calls, or its last turn, failed.
+func (a *Activity) IsFailing() bool { return a.failed >= failedRun }
+
+// FailedOf returns how many of the last n calls failed; ok is false while there are fewer.
+func (a *Activity) FailedOf(n int) (failed int, ok bool) {
+	if len(a.results) < n {
+		return 0, false
+	}
+	for _, f := range a.results[len(a.results)-n:] {
+		if f {
+			failed++
+		}
+	}
+	return failed, true
+}
+
+// Repeats returns how many equal calls, and how many equal failures, an agent of the session made in a row: the
+// highest numbers of its agents.
+func (a *Activity) Repeats() (calls, failures int) {
+	for _, r := range a.repeats {
+		calls, failures = max(calls, r.Equal), max(failures, r.Failures)
+	}
+	return calls, failures
+}
+
+// repeatsOf returns the repeated calls of an agent.
+func (a *Activity) repeatsOf(agent string) *digest.Repeats {
+	r := a.repeats[agent]
+	if r == nil {
+		if a.repeats == nil || len(a.repeats) >= maxAgents {
+			a.repeats = map[string]*digest.Repeats{}
+		}
+		r = &digest.Repeats{}
+		a.repeats[agent] = r
+	}
+	return r
+}
+
+// add adds a new event of the session.
+func (a *Activity) add(e *store.Event) {
+	f := e.Facts(nil)
+	if a.Last.ID == 0 && e.Type == "DecisionPoint" {
+		a.Phase = history.PhaseNoTurn // a program that only asks, such as hookback ask, reports no work
+	}
+	a.Last = history.NowEvent{ID: e.ID, Type: e.Type, Tool: e.Tool, At: schema.Millis(f.At)}
 	a.count(f.At)
 	a.follow(e, f)
 	switch f.Kind {
 	case digest.ToolStart:
+		a.InTurn = true
+		a.repeatsOf(f.Agent).Step()
 		a.start(e, f)
 	case digest.ToolEnd:
+		a.InTurn = true
+		if a.repeatsOf(f.Agent).Add(f) {
+			a.results = append(a.results[max(0, len(a.results)-control.MaxAlertCalls+1):], f.Failed)
+		}
 		a.end(f)
 		if a.failed++; !f.Failed {
 			a.failed = 0
 		}
-	case digest.Prompt, digest.SessionEnd:
-		a.calls, a.failed = nil, 0
+	case digest.Prompt:
+		a.InTurn, a.calls, a.failed = true, nil, 0
+		for _, r := range a.repeats {
+			r.Step()
+		}
+	case digest.SessionEnd:
+		a.InTurn, a.calls, a.failed, a.results, a.repeats = false, nil, 0, nil, nil
 	default:
 		if f.Failed {
 			a.failed = failedRun
 		}
 		if strings.EqualFold(e.Type, "Stop") || strings.EqualFold(e.Type, "StopFailure") { // the turn is over
-			a.calls = nil
+			a.InTurn, a.calls = false, nil
+		}
+		if f.Kind == digest.AgentEnd && f.Agent != "" {
+			delete(a.repeats, f.Agent)
 		}
 	}
 }
 
 // count counts an event in its bucket.
-func (a *activity) count(at int64) {
-	n := at / bucketMS
-	if n <= a.newest-buckets {
+func (a *Activity) count(at int64) {
+	n := at / BucketMS
+	if n <= a.newest-Buckets {
 		return
 	}
-	for b := max(a.newest+1, n-buckets+1); b <= n; b++ {
-		a.counts[b%buckets] = 0
+	for b := max(a.newest+1, n-Buckets+1); b <= n; b++ {
+		a.counts[b%Buckets] = 0
 	}
 	a.newest = max(a.newest, n)
-	a.counts[n%buckets]++
+	a.counts[n%Buckets]++
 }
 
 // start adds a tool call. An agent may report a call twice.
-func (a *activity) start(e *store.Event, f *digest.EventFacts) {
+func (a *Activity) start(e *store.Event, f *digest.EventFacts) {
 	if f.UseID != "" {
 		sameID := func(c openCall) bool { return c.useID == f.UseID && c.agent == f.Agent }
 		if i := slices.IndexFunc(a.calls, sameID); i >= 0 && a.calls[i].input == f.InputHash {
@@ -105,7 +172,7 @@ func (a *activity) start(e *store.Event, f *digest.EventFacts) {
 }
 
 // end removes the call that ended or will not run: the one with its id, or the oldest of the tool.
-func (a *activity) end(f *digest.EventFacts) {
+func (a *Activity) end(f *digest.EventFacts) {
 	i := slices.IndexFunc(a.calls, func(c openCall) bool { return f.UseID != "" && c.useID == f.UseID })
 	if i < 0 {
 		i = slices.IndexFunc(a.calls, func(c openCall) bool {
@@ -118,69 +185,50 @@ func (a *activity) end(f *digest.EventFacts) {
 }
 
 // addWait adds an ended wait for a person.
-func (a *activity) addWait(from, to int64) {
+func (a *Activity) addWait(from, to int64) {
 	if to > from {
-		a.waits = append(a.waits[max(0, len(a.waits)-maxWaits+1):], history.NowWait{From: schema.Millis(from), To: schema.Millis(to)})
+		a.Waits = append(a.Waits[max(0, len(a.Waits)-maxWaits+1):], history.NowWait{From: schema.Millis(from), To: schema.Millis(to)})
 	}
 }
 
-// bucketsFrom returns the numbers of events of the buckets from the first one; nil if there are none.
-func (a *activity) bucketsFrom(first int64) []int64 {
+// BucketsFrom returns the numbers of events of the buckets from the first one; nil if there are none.
+func (a *Activity) BucketsFrom(first int64) []int64 {
 	if a.newest < first {
 		return nil
 	}
-	strip := make([]int64, buckets)
-	for n := max(first, a.newest-buckets+1); n <= min(a.newest, first+buckets-1); n++ {
-		strip[n-first] = a.counts[n%buckets]
+	strip := make([]int64, Buckets)
+	for n := max(first, a.newest-Buckets+1); n <= min(a.newest, first+Buckets-1); n++ {
+		strip[n-first] = a.counts[n%Buckets]
 	}
 	return strip
-}
-
-// mergeWaits returns the union of the intervals after from. To is 0 for one that has not ended.
-func mergeWaits(waits []history.NowWait, from int64) []history.NowWait {
-	slices.SortFunc(waits, func(a, b history.NowWait) int { return cmp.Compare(a.From, b.From) })
-	var union []history.NowWait
-	for _, w := range waits {
-		if w.To != 0 && int64(w.To) <= from {
-			continue
-		}
-		w.From = max(w.From, schema.Millis(from))
-		last := len(union) - 1
-		if last < 0 || union[last].To != 0 && union[last].To < w.From {
-			union = append(union, w)
-		} else if union[last].To != 0 && (w.To == 0 || w.To > union[last].To) {
-			union[last].To = w.To
-		}
-	}
-	return union
 }
 
 // work are the kinds of events of an agent at work, and of one that is no more.
 var work = []digest.Kind{digest.Prompt, digest.ToolStart, digest.ToolEnd, digest.AgentStart, digest.SessionEnd}
 
 // follow updates the phase of the session's turn. turnPhase of the dashboard follows the same events.
-func (a *activity) follow(e *store.Event, f *digest.EventFacts) {
+func (a *Activity) follow(e *store.Event, f *digest.EventFacts) {
 	typ := strings.ToLower(e.Type)
 	switch {
 	case slices.Contains(work, f.Kind):
-		a.phase, a.asked = "", 0
+		a.Phase, a.asked = "", 0
 	case (typ == "stop" || typ == "stopfailure" || typ == "interrupt") && f.Agent == "":
-		a.phase, a.asked = history.PhaseTurnEnded, 0
+		a.Phase, a.asked = history.PhaseTurnEnded, 0
 	case typ == "sessionstart" && eventText(e, "source") != "compact": // which happens within a turn
-		a.phase, a.asked = history.PhaseNoTurn, 0
+		a.Phase, a.asked = history.PhaseNoTurn, 0
 	case typ == "permissionrequest" || typ == "elicitation":
-		a.phase, a.asked = history.PhaseTerminal, 0
+		a.Phase, a.asked = history.PhaseTerminal, 0
 		if e.Question != nil {
-			a.phase, a.asked = "", e.ID // its prompt may be open, too
+			a.Phase, a.asked = "", e.ID // its prompt may be open, too
 		} else if v := verdict(e); v == control.VerdictAllow || v == control.VerdictDeny {
-			a.phase = ""
+			a.Phase = ""
 		}
 	case typ == "notification":
 		switch kind := strings.ToLower(cmp.Or(eventText(e, "notification_type"), eventText(e, "message"))); {
 		case strings.Contains(kind, "idle"), strings.Contains(kind, "waiting for your input"):
-			a.phase = history.PhaseTurnEnded
+			a.Phase = history.PhaseTurnEnded
 		case a.asked == 0 && (strings.Contains(kind, "permission") || kind == "elicitation_dialog"):
-			a.phase = history.PhaseTerminal
+			a.Phase = history.PhaseTerminal
 		}
 	}
 }
