@@ -181,7 +181,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openFollowers(ctx, defaults, limits); err != nil {
 		return err
 	}
-	a.safety = safety.New(safety.Config{Store: a.store, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
+	a.safety = safety.New(safety.Config{Store: a.store, Live: a.live, Feed: a.feed, Hub: a.hub, Limits: limits, Log: a.log})
 	assets, err := fs.Sub(dashboard.FS, "dist")
 	if err != nil {
 		return err

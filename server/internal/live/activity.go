@@ -100,7 +100,7 @@ func (a *Activity) repeatsOf(agent string) *digest.Repeats {
 }
 
 // add adds a new event of the session.
-func (a *Activity) add(e *store.Event) {
+func (a *Activity) add(e *store.Event, onFailure func(*digest.EventFacts, int)) {
 	f := e.Facts(nil)
 	if a.Last.ID == 0 && e.Type == "DecisionPoint" {
 		a.Phase = history.PhaseNoTurn // a program that only asks, such as hookback ask, reports no work
@@ -115,8 +115,11 @@ func (a *Activity) add(e *store.Event) {
 		a.start(e, f)
 	case digest.ToolEnd:
 		a.InTurn = true
-		if a.repeatsOf(f.Agent).Add(f) {
+		if r := a.repeatsOf(f.Agent); r.Add(f) {
 			a.results = append(a.results[max(0, len(a.results)-control.MaxAlertCalls+1):], f.Failed)
+			if f.Failed && onFailure != nil {
+				onFailure(f, r.Failures)
+			}
 		}
 		a.end(f)
 		if a.failed++; !f.Failed {

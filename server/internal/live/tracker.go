@@ -1,5 +1,5 @@
-// Package live knows what sessions do now, from the end of the log. Package now shows it, and package alerts watches
-// it. Each row is read once, when one of them asks: without them it costs nothing.
+// Package live knows what sessions do now, from the end of the log. Package now shows it, and packages alerts
+// and safety watch it. Each row is read once, when one of them asks: without them it costs nothing.
 package live
 
 import (
@@ -42,9 +42,10 @@ type Tracker struct {
 	Sessions  map[store.SessionKey]*Activity
 	Open      map[schema.EventID]*Request
 
-	mu      sync.Mutex
-	store   Store
-	started bool
+	mu        sync.Mutex
+	store     Store
+	started   bool
+	onFailure func(f *digest.EventFacts, equal int)
 }
 
 // New returns a tracker that has read nothing.
@@ -70,6 +71,14 @@ func (t *Tracker) Do(ctx context.Context, read func() error) error {
 		return err
 	}
 	return read()
+}
+
+// OnFailure calls fn, or nothing if it is nil, for each failed call that is read from now on, within Do. equal is the
+// number of equal failures of that agent in a row.
+func (t *Tracker) OnFailure(fn func(f *digest.EventFacts, equal int)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.onFailure = fn
 }
 
 // advance reads the log up to its end.
@@ -147,7 +156,7 @@ func (t *Tracker) apply(row *store.LogRow) error {
 	case digest.IsTelemetry(e.Type): // a sign of life, and no activity
 		return nil
 	}
-	a.add(e)
+	a.add(e, t.onFailure)
 	if e.Question == nil {
 		return nil
 	}

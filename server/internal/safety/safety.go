@@ -6,7 +6,6 @@ package safety
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -14,20 +13,13 @@ import (
 
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-const (
-	// batchRows is the number of log rows per step.
-	batchRows = 512
-	// startRows is how far back a new follower reads: failures before a restart of the hub count.
-	startRows = 4096
-	// maxSessions limits the sessions with failures in memory.
-	maxSessions = 10_000
-	// retryDelay is the delay after a step that failed.
-	retryDelay = 5 * time.Second
-)
+// retryDelay is the delay after a step that failed.
+const retryDelay = 5 * time.Second
 
 // Hub freezes sessions.
 type Hub interface {
@@ -41,6 +33,7 @@ type Config struct {
 		store.Log
 		store.Freezes
 	}
+	Live   *live.Tracker
 	Feed   *feed.Feed
 	Hub    Hub
 	Limits *Limits
@@ -50,20 +43,9 @@ type Config struct {
 // Follower applies the limit of equal failures to the log: of the same tool, arguments and error.
 type Follower struct {
 	Config
-	at      int64   // last row read
-	limits  *limits // that the streaks are counted for
-	begun   int64   // head of the log when Run began: earlier failures count, but another hub has acted on them
-	streaks map[streakKey]streak
-}
-
-// streakKey is one agent of a session: subagents run at the same time.
-type streakKey struct{ app, session, agent string }
-
-// streak are equal failures in a row.
-type streak struct {
-	tool, err, useID string
-	input            uint64
-	count            int
+	begun int64                // head of the log when Run began: earlier failures count, but another hub has acted on them
+	found []*digest.EventFacts // failures at the limit, as the tracker finds them
+	due   []*digest.EventFacts // those of found that Step has taken
 }
 
 // New returns a follower that starts at the end of the log.
@@ -74,117 +56,55 @@ func New(cfg Config) *Follower {
 
 // Run applies the limit until ctx ends, and always returns nil. It may be called again.
 func (f *Follower) Run(ctx context.Context) error {
-	f.limits, f.begun = nil, f.Store.Head()
+	f.begun, f.found, f.due = f.Store.Head(), nil, nil
+	f.Live.OnFailure(f.count)
+	defer f.Live.OnFailure(nil)
 	_ = f.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
-		for more := true; more && ctx.Err() == nil; {
-			var err error
-			if more, err = f.Step(ctx); err != nil && ctx.Err() == nil {
-				f.Log.Error("automatic freeze failed", "retry_in", retryDelay, "err", err)
-				feed.Sleep(ctx, retryDelay)
-				more = true
-			}
+		for err := f.Step(ctx); err != nil && ctx.Err() == nil; err = f.Step(ctx) {
+			f.Log.Error("automatic freeze failed", "retry_in", retryDelay, "err", err)
+			feed.Sleep(ctx, retryDelay)
 		}
 		return nil
 	})
 	return nil
 }
 
-// Step applies the limit to the next rows. It reports whether there are more.
-func (f *Follower) Step(ctx context.Context) (more bool, err error) {
-	if current := f.Limits.current.Load(); current != f.limits {
-		f.limits, f.streaks = current, map[streakKey]streak{}
-		f.at = max(f.Store.Pruned(), f.since()-startRows, 0)
+// Step applies the limit to the log up to its end. What fails is tried again in the next step.
+func (f *Follower) Step(ctx context.Context) error {
+	if f.Limits.Active().EqualFailures == 0 {
+		return nil
 	}
-	if f.limits.EqualFailures == 0 {
-		return false, nil
-	}
-	rows, err := f.Store.After(ctx, f.at, batchRows)
-	if errors.Is(err, store.ErrPruned) {
-		f.at = f.Store.Head()
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, row := range rows {
-		if f.at = row.Seq; row.Change || row.Event == nil {
-			continue
-		}
-		if err := f.apply(ctx, row.Event); err != nil {
-			return false, err
+	err := f.Live.Do(ctx, func() error {
+		f.due, f.found = append(f.due, f.found...), nil
+		return nil
+	})
+	for err == nil && len(f.due) > 0 {
+		if err = f.freeze(ctx, f.due[0]); err == nil {
+			f.due = f.due[1:]
 		}
 	}
-	return len(rows) > 0, nil
+	return err
 }
 
-// since returns the row up to which failures freeze nothing.
-func (f *Follower) since() int64 { return max(f.limits.since, f.begun) }
-
-// apply applies the rule to a new event.
-func (f *Follower) apply(ctx context.Context, e *store.Event) error {
-	switch digest.KindOf(e.Type) {
-	case digest.SessionEnd:
-		for key := range f.streaks {
-			if key.app == e.App && key.session == e.Session {
-				delete(f.streaks, key)
-			}
-		}
-	case digest.ToolStart:
-		if len(f.streaks) == 0 {
-			return nil
-		}
-		facts := e.Facts(nil)
-		key := streakKey{facts.App, facts.Session, facts.Agent}
-		if s, ok := f.streaks[key]; ok { // the next end is another one, also if the model uses its ids again
-			s.useID = ""
-			f.streaks[key] = s
-		}
-	case digest.ToolEnd:
-		facts := e.Facts(nil)
-		if n := f.count(facts); n >= f.limits.EqualFailures {
-			return f.freeze(ctx, facts)
-		}
+// count finds failures at the limit. It counts on after a freeze, which a person may lift: the next one is due after
+// as many more.
+func (f *Follower) count(facts *digest.EventFacts, equal int) {
+	l := f.Limits.current.Load()
+	if l.EqualFailures > 0 && equal%l.EqualFailures == 0 && int64(facts.ID) > max(l.since, f.begun) {
+		f.found = append(f.found, facts)
 	}
-	return nil
 }
 
-// count adds the end of a tool call, and returns the number of equal failures in a row.
-func (f *Follower) count(facts *digest.EventFacts) int {
-	key := streakKey{facts.App, facts.Session, facts.Agent}
-	s := f.streaks[key]
-	switch {
-	case facts.UseID != "" && facts.UseID == s.useID: // reported twice
-		return 0
-	case !facts.Failed || facts.InputHash == 0: // without arguments it may be another call
-		delete(f.streaks, key)
-		return 0
-	}
-	if s.tool != facts.Tool || s.input != facts.InputHash || s.err != facts.Error {
-		s = streak{tool: facts.Tool, err: facts.Error, input: facts.InputHash}
-	}
-	s.useID = facts.UseID
-	s.count++
-	if len(f.streaks) >= maxSessions {
-		clear(f.streaks)
-	}
-	f.streaks[key] = s
-	return s.count
-}
-
-// freeze freezes the session, and starts to count again. A failure is retried at the next equal
-// failure.
+// freeze freezes the session, unless it is frozen, or the limit has changed since the failure.
 func (f *Follower) freeze(ctx context.Context, facts *digest.EventFacts) error {
-	if int64(facts.ID) > f.since() && f.Store.FreezeOf(facts.App, facts.Session) == nil {
-		err := f.Hub.FreezeSession(ctx, control.Freeze{
-			SourceApp: facts.App, SessionID: facts.Session, Rule: control.RuleFailures,
-			Reason: fmt.Sprintf("%s failed %d times in a row with the same arguments and error.", facts.Tool, f.limits.EqualFailures),
-		})
-		if err != nil {
-			return err
-		}
+	l := f.Limits.current.Load()
+	if int64(facts.ID) <= l.since || f.Store.FreezeOf(facts.App, facts.Session) != nil {
+		return nil
 	}
-	delete(f.streaks, streakKey{facts.App, facts.Session, facts.Agent})
-	return nil
+	return f.Hub.FreezeSession(ctx, control.Freeze{
+		SourceApp: facts.App, SessionID: facts.Session, Rule: control.RuleFailures,
+		Reason: fmt.Sprintf("%s failed %d times in a row with the same arguments and error.", facts.Tool, l.EqualFailures),
+	})
 }
 
 // recentFreezes is the number of automatic freezes that Read returns.

@@ -2,6 +2,7 @@ package safety
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/live"
 	"github.com/hookback/hookback/server/internal/store"
 	"github.com/hookback/hookback/server/internal/storetest"
 )
@@ -36,7 +38,8 @@ func newFixture(t testing.TB) *fixture {
 	h := hub.New(hub.Config{Store: db, Feed: f})
 	limits, err := OpenLimits(t.Context(), db, 0)
 	require.NoError(t, err)
-	x := &fixture{Follower: New(Config{Store: db, Feed: f, Hub: h, Limits: limits}), hub: h, db: db, t: t}
+	x := &fixture{Follower: New(Config{Store: db, Live: live.New(db), Feed: f, Hub: h, Limits: limits}), hub: h, db: db, t: t}
+	x.Live.OnFailure(x.count)
 	x.set(control.SafetySettings{EqualFailures: 3})
 	return x
 }
@@ -52,7 +55,9 @@ func (x *fixture) restart() {
 	var err error
 	x.Limits, err = OpenLimits(x.t.Context(), x.db, 0)
 	require.NoError(x.t, err)
+	x.Live = live.New(x.db)
 	x.Follower = New(x.Config)
+	x.Live.OnFailure(x.count)
 }
 
 // end posts the end of a call of session s.
@@ -73,11 +78,7 @@ func (x *fixture) post(typ, payload string) {
 // freezes applies the rule to the whole log and returns the active freezes.
 func (x *fixture) freezes() []control.Freeze {
 	x.t.Helper()
-	for more := true; more; {
-		var err error
-		more, err = x.Step(x.t.Context())
-		require.NoError(x.t, err)
-	}
+	require.NoError(x.t, x.Step(x.t.Context()))
 	return x.Store.ActiveFreezes()
 }
 
@@ -179,6 +180,35 @@ func TestFollower_AppliesNewLimitAtOnce(t *testing.T) {
 	x.set(control.SafetySettings{EqualFailures: 5})
 	x.fail()
 	require.Len(t, x.freezes(), 1, "the fifth")
+}
+
+// brokenHub freezes nothing.
+type brokenHub struct{}
+
+func (brokenHub) FreezeSession(context.Context, control.Freeze) error { return errors.New("disk full") }
+
+func TestFollower_RetriesFreeze(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	x.Hub = brokenHub{}
+	for range 3 {
+		x.fail()
+	}
+	require.ErrorContains(t, x.Step(t.Context()), "disk full")
+	require.ErrorContains(t, x.Step(t.Context()), "disk full")
+	x.Hub = x.hub
+	require.Len(t, x.freezes(), 1)
+}
+
+// A page that shows what agents do may read the failures first.
+func TestFollower_FindsFailuresThatOthersRead(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	for range 3 {
+		x.fail()
+	}
+	require.NoError(t, x.Live.Do(t.Context(), func() error { return nil }))
+	require.Len(t, x.freezes(), 1)
 }
 
 func TestFollower_Run(t *testing.T) {
