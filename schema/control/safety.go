@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hookback/hookback/schema"
 )
@@ -56,4 +57,19 @@ type Safety struct {
 	// equalFailures. Absent: none.
 	Flag    string   `json:"flag,omitempty"`
 	Freezes []Freeze `json:"freezes"` // the last automatic freezes, lifted ones too; the newest first
+}
+
+// Dollars returns an amount as text, such as $12.40 or $10.
+func Dollars(usd float64) string { return "$" + strings.TrimSuffix(fmt.Sprintf("%.2f", usd), ".00") }
+
+// Minutes returns a number of minutes as text, such as "15 minutes" or "one hour".
+func Minutes(minutes int) string {
+	unit, n := "minute", minutes
+	if minutes%60 == 0 {
+		unit, n = "hour", minutes/60
+	}
+	if n == 1 {
+		return "one " + unit
+	}
+	return fmt.Sprintf("%d %ss", n, unit)
 }

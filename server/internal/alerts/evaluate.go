@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema/control"
@@ -44,7 +43,7 @@ func evidenceOf(r *control.AlertRule, s *live.Activity, quiet time.Duration, ask
 	switch r.Kind {
 	case control.AlertStuck:
 		if s.InTurn && !asks && quiet >= time.Duration(r.Minutes)*time.Minute {
-			return fmt.Sprintf("No event for %s in the middle of a turn.", duration(r.Minutes))
+			return fmt.Sprintf("No event for %s in the middle of a turn.", control.Minutes(r.Minutes))
 		}
 	case control.AlertErrors:
 		if failed, ok := s.FailedOf(r.Calls); ok && failed*100 >= r.Percent*r.Calls {
@@ -84,7 +83,7 @@ func evaluateSpend(ctx context.Context, s store.Projections, r *control.AlertRul
 		if sums[name] <= r.USD {
 			continue
 		}
-		a := control.Alert{Rule: r.ID, Kind: r.Kind, Evidence: fmt.Sprintf("%s spent more than %s in %s.", cmp.Or(name, r.SourceApp, "All agents"), dollars(r.USD), duration(r.Minutes))}
+		a := control.Alert{Rule: r.ID, Kind: r.Kind, Evidence: fmt.Sprintf("%s spent more than %s in %s.", cmp.Or(name, r.SourceApp, "All agents"), control.Dollars(r.USD), control.Minutes(r.Minutes))}
 		switch r.Per {
 		case control.PerApp:
 			a.SourceApp = name
@@ -94,19 +93,4 @@ func evaluateSpend(ctx context.Context, s store.Projections, r *control.AlertRul
 		found[scopeOf(&a)] = a
 	}
 	return nil
-}
-
-// dollars returns an amount such as $12.40 or $10.
-func dollars(usd float64) string { return "$" + strings.TrimSuffix(fmt.Sprintf("%.2f", usd), ".00") }
-
-// duration returns minutes as text.
-func duration(minutes int) string {
-	unit, n := "minute", minutes
-	if minutes%60 == 0 {
-		unit, n = "hour", minutes/60
-	}
-	if n == 1 {
-		return "one " + unit
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/hookback/hookback/schema/control"
@@ -42,24 +41,10 @@ func (s *SpendRule) SessionSpent(ctx context.Context, key store.SessionKey, sess
 	if err == nil && spent > limits.SpendUSD {
 		err = s.Hub.FreezeSession(ctx, control.Freeze{
 			SourceApp: key.App, SessionID: key.Session, Rule: control.RuleSpend, CostUSD: session.HighestCost,
-			Reason: fmt.Sprintf("Spent %s of %s in %s.", dollars(spent), dollars(limits.SpendUSD), window(limits.SpendMinutes)),
+			Reason: fmt.Sprintf("Spent %s of %s in %s.", control.Dollars(spent), control.Dollars(limits.SpendUSD), control.Minutes(limits.SpendMinutes)),
 		})
 	}
 	if err != nil && ctx.Err() == nil {
 		s.Log.Error("automatic freeze failed; it is retried when the session spends more", "app", key.App, "session", key.Session, "err", err)
-	}
-}
-
-// dollars returns an amount such as $12.40 or $10.
-func dollars(usd float64) string { return "$" + strings.TrimSuffix(fmt.Sprintf("%.2f", usd), ".00") }
-
-func window(minutes int) string {
-	switch {
-	case minutes == 60:
-		return "one hour"
-	case minutes%60 == 0:
-		return fmt.Sprintf("%d hours", minutes/60)
-	default:
-		return fmt.Sprintf("%d minutes", minutes)
 	}
 }

@@ -230,7 +230,7 @@ func TestSpendRule_FreezesAfterFreezeOfPersonIsLifted(t *testing.T) {
 func TestSpendRule_NamesItsWindow(t *testing.T) {
 	t.Parallel()
 	for minutes, want := range map[int]string{15: "15 minutes", 60: "one hour", 90: "90 minutes", 1440: "24 hours"} {
-		require.Equal(t, want, window(minutes))
+		require.Equal(t, want, control.Minutes(minutes))
 	}
-	require.Equal(t, "$0.50", dollars(0.5))
+	require.Equal(t, "$0.50", control.Dollars(0.5))
 }
