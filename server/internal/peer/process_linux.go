@@ -58,18 +58,12 @@ func (f *socketCache) find(s socket) (*Process, bool) {
 	if cached != nil && isAlive(cached.Chain[0]) {
 		return cached, true
 	}
-	pid, ok := 0, false
 	want := fmt.Sprintf("socket:[%d]", s.inode)
-	for _, link := range recent {
-		if isAlive(link) && hasSocket(link.PID, want) {
-			pid, ok = link.PID, true
-			break
-		}
-	}
-	if !ok {
-		pid, ok = findOwner(s, want)
-	}
-	if !ok {
+	i := slices.IndexFunc(recent, func(l ProcessRef) bool { return isAlive(l) && hasSocket(l.PID, want) })
+	pid := 0
+	if i >= 0 {
+		pid = recent[i].PID
+	} else if pid = scanNow(s.inode); pid == 0 {
 		return nil, false
 	}
 	p, ok := describeProcess(originalOwner(pid, want))
@@ -105,52 +99,16 @@ func originalOwner(pid int, want string) int {
 	return pid
 }
 
-// findOwner scans the processes of the socket's user, the highest PIDs first.
-func findOwner(s socket, want string) (pid int, ok bool) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return 0, false
-	}
-	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return 0, false
-	}
-	pids := make([]int, 0, len(names))
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	slices.SortFunc(pids, func(a, b int) int { return b - a })
-	for _, pid := range pids {
-		var st syscall.Stat_t
-		// In /proc, undumpable processes belong to root.
-		if syscall.Stat("/proc/"+strconv.Itoa(pid), &st) != nil || st.Uid != s.uid && st.Uid != 0 {
-			continue
-		}
-		if hasSocket(pid, want) {
-			return pid, true
-		}
-	}
-	return 0, false
-}
-
 // hasSocket reports whether a process has the socket open.
 func hasSocket(pid int, want string) bool {
-	path := "/proc/" + strconv.Itoa(pid) + "/fd"
-	dir, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	names, err := listDir(dir)
 	if err != nil {
 		return false
 	}
 	var buf [64]byte
 	for _, name := range names {
-		n, err := syscall.Readlink(path+"/"+name, buf[:])
+		n, err := syscall.Readlink(dir+"/"+name, buf[:])
 		if err == nil && string(buf[:n]) == want {
 			return true
 		}

@@ -3,6 +3,7 @@ package peer
 import (
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,11 +65,19 @@ func (p *programScanner) run() {
 	time.AfterFunc(max(scanPause, (scanShare-1)*time.Since(start)), p.run)
 }
 
-// scanSockets answers the callers of batch.
+// scanNow returns the PID of the program with the socket, or 0. It does not wait for the next scan of
+// sharedScanner: the program may end soon.
+func scanNow(inode uint64) int {
+	answer := make(chan ProcessRef, 1)
+	scanSockets(map[uint64][]chan ProcessRef{inode: {answer}})
+	return (<-answer).PID
+}
+
+// scanSockets answers the callers of batch. It scans the newest processes first, which most clients are.
 func scanSockets(batch map[uint64][]chan ProcessRef) {
 	names, err := listDir("/proc")
 	if err == nil {
-		for _, name := range names {
+		for _, name := range slices.Backward(names) {
 			if pid, err := strconv.Atoi(name); err == nil && len(batch) > 0 {
 				scanProcess(pid, batch)
 			}
