@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 )
 
 // jsonValue is a JSON value as a browser parses it: the last of several members with one name
@@ -86,19 +86,6 @@ func readValue(dec *jsontext.Decoder, depth int) (v jsonValue, err error) {
 // usualMembers is the room for an object's members at first.
 const usualMembers = 4
 
-// usualNames are the members of the payloads and envelopes of most events.
-var usualNames = func() map[string]string {
-	names := map[string]string{}
-	for _, name := range []string{
-		"source_app", "session_id", "hook_event_type", "hook_event_name", "tool_name", "tool_use_id", "model_name", "summary", "error", "agent",
-		"agent_id", "agent_type", "parent_session_id", "timestamp", "transcript_path", "cwd", "permission_mode", "tool_input", "tool_response",
-		"command", "description", "timeout", "file_path", "content", "old_string", "new_string", "pattern", "path", "prompt", "message", "stdout", "stderr",
-	} {
-		names[name] = name
-	}
-	return names
-}()
-
 // maxLinearMembers is the number of members up to which a linear search is faster than a map.
 const maxLinearMembers = 16
 
@@ -106,10 +93,11 @@ const maxLinearMembers = 16
 func (v *jsonValue) readMembers(dec *jsontext.Decoder, depth int, wanted []string) error {
 	var indexes map[string]int
 	for dec.PeekKind() != '}' {
-		name, err := readName(dec)
+		rawName, err := dec.ReadValue()
 		if err != nil {
 			return err
 		}
+		name := digest.Unquote(rawName)
 		if wanted != nil && !slices.Contains(wanted, name) {
 			if err := dec.SkipValue(); err != nil {
 				return err
@@ -141,23 +129,6 @@ func (v *jsonValue) readMembers(dec *jsontext.Decoder, depth int, wanted []strin
 	}
 	_, err := dec.ReadToken()
 	return err
-}
-
-// readName reads the name of a member. The usual names need no allocation.
-func readName(dec *jsontext.Decoder) (string, error) {
-	raw, err := dec.ReadValue()
-	if err != nil {
-		return "", err
-	}
-	if bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw) {
-		name, _ := jsontext.AppendUnquote(nil, raw) // replaces invalid UTF-8
-		return string(name), nil
-	}
-	plain := raw[1 : len(raw)-1]
-	if name, ok := usualNames[string(plain)]; ok {
-		return name, nil
-	}
-	return string(plain), nil
 }
 
 func (v *jsonValue) indexOf(indexes map[string]int, name string) (int, bool) {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/hub"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 )
 
 // askEvent is the type of the events that POST /ask stores.
@@ -76,51 +75,28 @@ func sessionOf(key string, by hub.Caller) string {
 
 // splitAsk returns the members of the event by name, and those of the question as sent.
 func splitAsk(body []byte) (event map[string][]byte, question [][]byte, err error) {
-	// The hub rejects invalid UTF-8 and replaces the escape of half a character; the decoder would reject both.
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if dec.PeekKind() != '{' {
-		return nil, nil, &schema.FieldError{Detail: "must be a JSON object"}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, errInvalidJSON
-	}
 	event = map[string][]byte{}
-	for dec.PeekKind() != '}' {
-		token, err := dec.ReadToken()
-		if err != nil {
-			return nil, nil, errInvalidJSON
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
+	err = digest.Members(body, func(name string, _, value []byte) error { // the hub rejects invalid UTF-8
 		switch {
-		case err != nil:
-			return nil, nil, errInvalidJSON
 		case name == "idempotency_key":
-			return nil, nil, &schema.FieldError{Field: name, Detail: "is the header " + schema.IdempotencyHeader + " here"}
+			return &schema.FieldError{Field: name, Detail: "is the header " + schema.IdempotencyHeader + " here"}
 		case !eventMembers[name]:
 			if question = append(question, member(name, value, "")); len(question) > maxMembers {
-				return nil, nil, &schema.FieldError{Detail: "has too many members"}
+				return &schema.FieldError{Detail: "has too many members"}
 			}
 		case event[name] != nil:
-			return nil, nil, &schema.FieldError{Field: name, Detail: "is given twice"}
+			return &schema.FieldError{Field: name, Detail: "is given twice"}
 		case string(value) != "null":
-			event[name] = bytes.Clone(value)
+			event[name] = value
 		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, errInvalidJSON
-	}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, nil, errInvalidJSON
-	}
-	return event, question, nil
+		return nil
+	})
+	return event, question, err
 }
 
 // maxMembers is the maximum number of members of a question's body: more than the hub knows and
 // keeps.
 const maxMembers = 2 * schema.MaxExtra
-
-var errInvalidJSON = &schema.FieldError{Detail: "is not valid JSON in UTF-8"}
 
 // member returns a JSON member. A missing value is the default.
 func member(name string, value []byte, fallback string) []byte {

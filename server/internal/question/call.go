@@ -1,7 +1,6 @@
 package question
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -15,6 +14,7 @@ import (
 	"github.com/hookback/hookback/agentclient/intent"
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/risk"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -107,37 +107,25 @@ var callMembers = map[string]uint8{"toolname": 1, "toolinput": 2, "toolargs": 4,
 // last, as agents read them. encoding/json would also take Tool_Input for tool_input, and the hub would
 // judge another call than the agent runs. repeated reports whether one of callMembers occurs twice, or in a
 // second spelling.
-func membersOf(object []byte, names ...string) (members map[string]jsontext.Value, repeated bool) {
-	members = map[string]jsontext.Value{}
+func membersOf(object []byte, names ...string) (members map[string][]byte, repeated bool) {
+	members = map[string][]byte{}
 	var seen uint8
-	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if start, err := dec.ReadToken(); err != nil || start.Kind() != '{' {
-		return members, false
-	}
-	for dec.PeekKind() == '"' {
-		token, err := dec.ReadToken()
-		if err != nil {
-			break
-		}
-		name := token.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			break
-		}
+	digest.EachMember(object, func(name string, value []byte) {
 		bit := callMembers[call.NormalizeName(name)]
 		repeated, seen = repeated || seen&bit != 0, seen|bit
 		if slices.Contains(names, name) {
-			end := int(dec.InputOffset())
-			members[name] = object[end-len(value) : end : end]
+			members[name] = value
 		}
-	}
+	})
 	return members, repeated
 }
 
 // textOf returns a JSON string, or an empty one for any other value.
-func textOf(value jsontext.Value) (text string) {
-	_ = json.Unmarshal(value, &text)
-	return text
+func textOf(value []byte) string {
+	if len(value) == 0 || value[0] != '"' {
+		return ""
+	}
+	return digest.Unquote(value)
 }
 
 // Hash identifies the call by tool and arguments, independent of member order.

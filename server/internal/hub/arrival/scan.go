@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hookback/hookback/schema"
+	"github.com/hookback/hookback/server/internal/sessions/digest"
 	"github.com/hookback/hookback/server/internal/store"
 )
 
@@ -66,7 +65,14 @@ func (s *members) scan(body []byte) error {
 	}
 	*s = members{}
 	s.Envelope = make([]byte, 0, len(body))
-	if err := forEachMember(body, s.addMember); err != nil {
+	var unknown []string
+	var seen uint64
+	if err := digest.Members(body, func(name string, raw, value []byte) error {
+		if err := checkUnique(name, &seen, &unknown); err != nil {
+			return err
+		}
+		return s.addMember(name, raw, value)
+	}); err != nil {
 		return err
 	}
 	for _, f := range []struct{ name, value string }{
@@ -81,55 +87,6 @@ func (s *members) scan(body []byte) error {
 	}
 	if s.Payload == nil || s.Payload[0] != '{' {
 		return invalidField("payload", "is required and must be an object")
-	}
-	return nil
-}
-
-// decoderPool reuses decoders: one is larger than the event it reads.
-var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
-
-// newDecoder returns a decoder for body. It leaves duplicate names to checkUnique, and
-// body is known to be valid UTF-8.
-func newDecoder(body []byte) *jsontext.Decoder {
-	dec := decoderPool.Get().(*jsontext.Decoder)
-	dec.Reset(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return dec
-}
-
-// forEachMember calls fn with every member of the JSON object body.
-func forEachMember(body []byte, fn func(name string, raw, value []byte) error) error {
-	dec := newDecoder(body)
-	defer decoderPool.Put(dec)
-	if dec.PeekKind() != '{' {
-		return invalidField("", "must be a JSON object")
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return syntaxError(err)
-	}
-	var unknown []string
-	var seen uint64
-	for dec.PeekKind() != '}' {
-		raw, err := readValue(dec, body)
-		if err != nil {
-			return syntaxError(err)
-		}
-		name := unquote(raw)
-		value, err := readValue(dec, body)
-		if err != nil {
-			return syntaxError(err)
-		}
-		if err := checkUnique(name, &seen, &unknown); err != nil {
-			return err
-		}
-		if err := fn(name, raw, value); err != nil {
-			return err
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return syntaxError(err)
-	}
-	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
-		return invalidField("", "has data after the JSON object")
 	}
 	return nil
 }
@@ -166,43 +123,6 @@ func checkUnique(name string, seen *uint64, unknown *[]string) error {
 	return nil
 }
 
-func readValue(dec *jsontext.Decoder, body []byte) ([]byte, error) {
-	v, err := dec.ReadValue()
-	if err != nil {
-		return nil, err
-	}
-	end := int(dec.InputOffset())
-	return body[end-len(v) : end : end], nil
-}
-
-// internedNames avoids an allocation for each known name.
-var internedNames = func() map[string]string {
-	names := map[string]string{}
-	for name := range memberBits {
-		names[name] = name
-	}
-	return names
-}()
-
-func unquote(raw []byte) string {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		plain := raw[1 : len(raw)-1]
-		if name, ok := internedNames[string(plain)]; ok {
-			return name
-		}
-		return string(plain)
-	}
-	b, _ := jsontext.AppendUnquote(nil, raw)
-	return string(b)
-}
-
-func syntaxError(err error) error {
-	if strings.Contains(err.Error(), "EOF") {
-		return invalidField("", "is incomplete JSON")
-	}
-	return invalidField("", "is not valid JSON")
-}
-
 // addMember stores one member of the event.
 func (s *members) addMember(name string, raw, value []byte) error {
 	if hubMembers[name] || string(value) == "null" {
@@ -229,7 +149,7 @@ func (s *members) addMember(name string, raw, value []byte) error {
 		if value[0] != '"' {
 			return invalidField(name, "must be a string")
 		}
-		s.IdempotencyKey = unquote(value)
+		s.IdempotencyKey = digest.Unquote(value)
 		return nil
 	}
 	if stringMembers[name] && value[0] != '"' {
@@ -253,15 +173,15 @@ func (s *members) addMember(name string, raw, value []byte) error {
 func (s *members) setIndexed(name string, value []byte) {
 	switch name {
 	case "source_app":
-		s.App = unquote(value)
+		s.App = digest.Unquote(value)
 	case "session_id":
-		s.Session = unquote(value)
+		s.Session = digest.Unquote(value)
 	case "hook_event_type":
-		s.Type = unquote(value)
+		s.Type = digest.Unquote(value)
 	case "tool_name":
-		s.Tool = unquote(value)
+		s.Tool = digest.Unquote(value)
 	case "agent":
-		s.agent = unquote(value)
+		s.agent = digest.Unquote(value)
 	}
 }
 
@@ -311,29 +231,12 @@ func Split(body []byte) ([][]byte, error) {
 	if !utf8.Valid(body) {
 		return nil, invalidField("", "is not valid UTF-8")
 	}
-	dec := newDecoder(body)
-	defer decoderPool.Put(dec)
-	if dec.PeekKind() != '[' {
-		return nil, invalidField("", "must be a JSON array of events")
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, syntaxError(err)
-	}
 	var events [][]byte
-	for dec.PeekKind() != ']' {
-		event, err := readValue(dec, body)
-		if err != nil {
-			return nil, syntaxError(err)
-		}
+	err := digest.Elements(body, func(event []byte) error {
 		if events = append(events, event); len(events) > schema.MaxBatch {
-			return nil, invalidField("", "has more than %d events", schema.MaxBatch)
+			return invalidField("", "has more than %d events", schema.MaxBatch)
 		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, syntaxError(err)
-	}
-	if len(bytes.TrimLeft(body[dec.InputOffset():], " \t\r\n")) > 0 {
-		return nil, invalidField("", "has data after the JSON array")
-	}
-	return events, nil
+		return nil
+	})
+	return events, err
 }
