@@ -132,6 +132,8 @@ func TestDiff_AppliesAsPatch(t *testing.T) {
 	}
 	require.Equal(t, 3, strings.Count(install.DiffOf(long.String(), "first\n"+strings.Replace(long.String(), strings.Repeat("x", 20)+"\n", "new\n", 1)+"last\n"), "@@ -"))
 	require.Empty(t, install.DiffOf("a", "a"))
+	deleted := install.Change{File: "f", Exists: true, Delete: true}
+	require.Equal(t, "--- f\n+++ /dev/null\n", deleted.Diff())
 }
 
 func applyPatch(t *testing.T, before, diff string) string {
