@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // hasOutstanding reports whether anything may wait for an event of the session. An event of any other session
 // costs no query.
 func (t *Tables) hasOutstanding(e *store.Event) bool {
-	return t.HasGrants(e.App, e.Session) || t.saved.has(e.App, e.Session) || t.FreezeOf(e.App, e.Session) != nil
+	return t.HasGrants(e.App, e.Session) || t.messagesTo(e.App, e.Session).saved > 0 || t.FreezeOf(e.App, e.Session) != nil
 }
 
 // directivePart adds its part to the directive for an event.
@@ -63,14 +62,12 @@ func (t *Tables) Load(query Query, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	saved, open := map[store.SessionKey]int64{}, map[store.SessionKey]int64{}
+	counts := map[store.SessionKey]messageCount{}
 	err = query(func(rows Rows) error {
 		var key store.SessionKey
 		var state control.MessageState
 		err := rows.Scan(&key.App, &key.Session, &state)
-		if open[key]++; state == control.MessageSaved {
-			saved[key]++
-		}
+		counts[key] = counts[key].add(state, 1)
 		return err
 	}, `SELECT app, session, state FROM messages WHERE state IN ('saved', 'handed_over')`)
 	if err != nil {
@@ -81,8 +78,7 @@ func (t *Tables) Load(query Query, now time.Time) error {
 		return err
 	}
 	t.grants.set(grants)
-	t.saved.load(saved)
-	t.open.load(open)
+	t.messages.Store(&counts)
 	t.freezes.set(active)
 	return nil
 }
@@ -328,12 +324,20 @@ func (t *Tables) EndMessages(ctx context.Context, key store.SessionKey) error {
 	return t.change(ctx, Essential, func(w *Work) { w.endMessages(key) })
 }
 
-func (t *Tables) HasMessages(key store.SessionKey) bool { return t.open.has(key.App, key.Session) }
+func (t *Tables) HasMessages(key store.SessionKey) bool {
+	return t.messagesTo(key.App, key.Session) != messageCount{}
+}
 
-func (t *Tables) OpenMessages() map[store.SessionKey]int64 { return t.open.all() }
+func (t *Tables) OpenMessages() map[store.SessionKey]int64 {
+	open := map[store.SessionKey]int64{}
+	for key, n := range *t.messages.Load() {
+		open[key] = n.saved + n.handedOver
+	}
+	return open
+}
 
 func (t *Tables) HasWaitingMessages(key store.SessionKey) bool {
-	return t.saved.has(key.App, key.Session)
+	return t.messagesTo(key.App, key.Session).saved > 0
 }
 
 // PruneMessages removes up to limit messages from before a time that wait no more, and returns their number. It
@@ -345,7 +349,7 @@ func (w *Work) PruneMessages(before int64, limit int) (n int, err error) {
 		m := &list[i]
 		w.do(`DELETE FROM messages WHERE id = $1`, m.ID)
 		if m.State == control.MessageHandedOver {
-			w.afterCommit(func() { w.t.open.add(sessionOf(m), -1) })
+			w.afterCommit(func() { w.t.countMessage(sessionOf(m), m.State, "") })
 		}
 	}
 	return len(list), w.err
@@ -362,14 +366,7 @@ func (w *Work) setMessageState(m *control.Message, state control.MessageState, a
 	m.State = state
 	w.do(`UPDATE messages SET state = $1, handed_at = $2, handed_by = $3 WHERE id = $4`, m.State, int64(m.HandedAt), m.Event, m.ID)
 	key := sessionOf(m)
-	w.afterCommit(func() {
-		if before == control.MessageSaved {
-			w.t.saved.add(key, -1)
-		}
-		if state != control.MessageHandedOver {
-			w.t.open.add(key, -1)
-		}
-	})
+	w.afterCommit(func() { w.t.countMessage(key, before, state) })
 	if state != control.MessageActedOn {
 		w.record(store.LedgerRecord{Action: "message." + string(state), Actor: actor, Data: messageData{ID: m.ID, Event: m.Event}})
 	}
@@ -393,10 +390,7 @@ func (w *Work) createMessage(d *store.MessageDraft) (m control.Message, isNew bo
 	w.do(`INSERT INTO messages (id, app, session, agent_id, sender, text, state, sent_at, handed_at, handed_by, key)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, $9)`,
 		m.ID, m.SourceApp, m.SessionID, m.AgentID, m.From, m.Text, m.State, int64(m.CreatedAt), Nullable(key))
-	w.afterCommit(func() {
-		w.t.saved.add(sessionOf(&m), 1)
-		w.t.open.add(sessionOf(&m), 1)
-	})
+	w.afterCommit(func() { w.t.countMessage(sessionOf(&m), "", m.State) })
 	w.record(store.LedgerRecord{Action: "message.saved", Actor: m.From, Data: messageData{ID: m.ID, App: m.SourceApp, Session: m.SessionID}})
 	return m, true
 }
@@ -412,7 +406,7 @@ func (w *Work) endMessages(key store.SessionKey) {
 // AdvanceMessages applies the effect of an event on the messages to its session.
 func (w *Work) AdvanceMessages(e *store.Event, step *store.MessageStep) error {
 	key := store.SessionKey{App: e.App, Session: e.Session}
-	if step == nil || !w.t.open.has(key.App, key.Session) {
+	if step == nil || !w.t.HasMessages(key) {
 		return w.err
 	}
 	if step.ActedOn {
@@ -431,7 +425,7 @@ func (w *Work) AdvanceMessages(e *store.Event, step *store.MessageStep) error {
 // handOver adds the messages that wait for the event's agent, oldest first. A message
 // whose sender may no longer send it is withdrawn.
 func (w *Work) handOver(d *control.Directive, e *store.Event, r *store.DirectiveRequest) {
-	if !r.Message || !w.t.saved.has(e.App, e.Session) {
+	if !r.Message || w.t.messagesTo(e.App, e.Session).saved == 0 {
 		return
 	}
 	saved := w.savedMessages(e.App, e.Session)
@@ -467,54 +461,32 @@ func (w *Work) repeatMessages(d *control.Directive, e *store.Event, r *store.Dir
 	}
 }
 
-// itemCounts counts the items of each session that wait for an event that accepts them. Every event of
-// another session skips the lookup. It has the state of the last commit.
-type itemCounts struct {
-	total atomic.Int64 // of all sessions
-	mu    sync.RWMutex
-	count map[store.SessionKey]int64
+// messageCount counts the messages to a session that are not acted on.
+type messageCount struct{ saved, handedOver int64 }
+
+func (c messageCount) add(state control.MessageState, n int64) messageCount {
+	switch state {
+	case control.MessageSaved:
+		c.saved += n
+	case control.MessageHandedOver:
+		c.handedOver += n
+	}
+	return c
 }
 
-// has reports whether items of the session wait.
-func (o *itemCounts) has(app, session string) bool {
-	if o.total.Load() == 0 {
-		return false
-	}
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.count[store.SessionKey{App: app, Session: session}] > 0
+// messagesTo reads no row, since every event of a session asks.
+func (t *Tables) messagesTo(app, session string) messageCount {
+	return (*t.messages.Load())[store.SessionKey{App: app, Session: session}]
 }
 
-// all returns the counts of the sessions that have any.
-func (o *itemCounts) all() map[store.SessionKey]int64 {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return maps.Clone(o.count)
-}
-
-// add adds n, which may be negative, to the count of a session.
-func (o *itemCounts) add(key store.SessionKey, n int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.count == nil {
-		o.count = map[store.SessionKey]int64{}
+// countMessage counts a message in the state to, and no more in the state from.
+func (t *Tables) countMessage(key store.SessionKey, from, to control.MessageState) {
+	counts := maps.Clone(*t.messages.Load())
+	counts[key] = counts[key].add(from, -1).add(to, 1)
+	if counts[key] == (messageCount{}) {
+		delete(counts, key)
 	}
-	o.total.Add(n)
-	if o.count[key] += n; o.count[key] <= 0 {
-		delete(o.count, key)
-	}
-}
-
-// load replaces the counts.
-func (o *itemCounts) load(count map[store.SessionKey]int64) {
-	var total int64
-	for _, n := range count {
-		total += n
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.count = count
-	o.total.Store(total)
+	t.messages.Store(&counts)
 }
 
 // snapshot is a list in memory, as of the last commit. Only the writer's goroutine changes it.

@@ -260,8 +260,8 @@ type Tables struct {
 	epochs  atomic.Pointer[[]epoch]  // the current one is the last
 	freezes snapshot[control.Freeze] // active ones
 	grants  snapshot[openGrant]
-	saved   itemCounts // messages that are not handed over
-	open    itemCounts // messages that are not handed over, or not acted on
+	// The map is replaced when a count changes: an event of a session finds it without a lock.
+	messages atomic.Pointer[map[store.SessionKey]messageCount]
 }
 
 // collect reads the rows of a query whose columns fields scans.
