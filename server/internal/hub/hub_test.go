@@ -612,7 +612,7 @@ func TestIngestBatch_StoresValidEvents(t *testing.T) {
 func statusChange(s *question.Snapshot, st schema.Status) (*store.Change, error) {
 	st.Revision = s.Version + 1
 	status, err := json.Marshal(st)
-	return &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status, Awaiting: question.Awaited(&st)}, err
+	return &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status}, err
 }
 
 // isVoted reports whether the question is addressed to certain people or needs several votes.

@@ -94,7 +94,8 @@ func newCrowdedHub(b *testing.B) *Hub {
 			NewQuestion: &store.NewQuestion{Deadline: time.Now().Add(time.Hour), Text: "May I?"},
 		}
 		if i%2 == 1 {
-			drafts[i].NewQuestion.Awaiting = []string{"ada", "grace"}
+			drafts[i].Status = []byte(`{"status":"pending","expiresAt":1900000000000,"revision":1,"waiter":"listening","risk":"low",` +
+				`"recipients":["ada","grace"],"awaiting":["ada","grace"]}`)
 		}
 	}
 	for i := 0; i < len(drafts); i += 1000 {

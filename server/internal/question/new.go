@@ -90,7 +90,7 @@ func New(d *store.EventDraft, p *Post, env *Environment) error {
 	updateWaiter(&st, q.ResponseWebSocketURL, q.ProtocolVersion, p.Blocked)
 	d.NewQuestion = &store.NewQuestion{
 		URL: q.ResponseWebSocketURL, ListenerKey: q.ListenerKey, Protocol: max(q.ProtocolVersion, 1),
-		Deadline: deadline, Text: q.Question, Awaiting: Awaited(&st), Requester: p.Requester,
+		Deadline: deadline, Text: q.Question, Requester: p.Requester,
 		Timers:         env.newTimers(q, d.ReceivedAt, deadline),
 		SharedListener: sharedListener(d, q, p.Requester),
 	}

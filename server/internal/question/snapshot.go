@@ -142,12 +142,11 @@ type Snapshot struct {
 	// Duplicates are the other questions of the group that it leads.
 	Duplicates []Duplicate
 
-	env            *Environment
-	voters         []string        // recipients who may still vote
-	awaitingBefore []string        // awaited recipients as read
-	undoable       *undoableAnswer // answer in its undo window; nil if none
-	authority      store.Authority
-	call           *Call // see Call
+	env       *Environment
+	voters    []string        // recipients who may still vote
+	undoable  *undoableAnswer // answer in its undo window; nil if none
+	authority store.Authority
+	call      *Call // see Call
 }
 
 // Call returns the call that the question is about; see CallOf.
@@ -173,7 +172,6 @@ func Decode(q *store.Question, env *Environment) (*Snapshot, error) {
 	if err := json.Unmarshal(q.Status, &s.Status); err != nil {
 		return nil, fmt.Errorf("read stored status of question %d: %w", q.ID, err)
 	}
-	s.awaitingBefore = Awaited(&s.Status)
 	addressed := max(q.ReceivedAt.UnixMilli(), int64(s.Status.EscalatedAt))
 	s.voters = slices.DeleteFunc(slices.Clone(s.Status.Recipients), func(name string) bool { return !env.canStillAnswer(name, addressed) })
 	if s.UndoWindow != nil {
@@ -198,15 +196,6 @@ func excludesRequester(q *schema.HumanInTheLoop) bool {
 	return q.ExcludeRequester == nil || *q.ExcludeRequester
 }
 
-// Awaited returns the people that a question in this status waits for, in the form of
-// store.Change.Awaiting: one empty name if anyone may answer.
-func Awaited(st *schema.Status) []string {
-	if st.Recipients == nil {
-		return []string{""}
-	}
-	return append([]string{}, st.Awaiting...)
-}
-
 // arguments returns the arguments that an approval would run now, or nil if the
 // question is not about a tool call.
 func (s *Snapshot) arguments() json.RawMessage {
@@ -229,11 +218,7 @@ func (s *Snapshot) change(st schema.Status) (*store.Change, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
-	c := &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status, Authority: s.authority}
-	if awaited := Awaited(&st); !slices.Equal(awaited, s.awaitingBefore) {
-		c.Awaiting = awaited
-	}
-	return c, nil
+	return &store.Change{Event: &s.Event, Version: s.Version, State: st.Status, Status: status, Authority: s.authority}, nil
 }
 
 // SettledError returns the error for a change of a question that is settled with that status.

@@ -83,7 +83,7 @@ func (s *Snapshot) remind(st *schema.Status, now time.Time) (next time.Time) {
 	if s.undoable != nil { // answered, unless the answer is undone
 		return s.UndoWindow.Until.Add(every)
 	}
-	if len(Awaited(st)) > 0 {
+	if st.Recipients == nil || len(st.Awaiting) > 0 {
 		st.Reminders++
 	}
 	if st.Reminders >= limit {

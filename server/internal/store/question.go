@@ -84,9 +84,6 @@ type Change struct {
 	NoDeadline bool
 	// UndoWindow is the new undo window; nil: unchanged, an empty one removes it.
 	UndoWindow *UndoWindow
-	// Awaiting lists the people the question waits for; nil: unchanged. A single empty
-	// name stands for everyone.
-	Awaiting []string
 	// Timers are the new timers; nil: unchanged.
 	Timers *Timers
 	// Duplicates are the resolutions of the other questions in the duplicate group.
@@ -145,8 +142,7 @@ type NewQuestion struct {
 	Call             []byte    // hash that identifies the tool call; nil: none
 	Appeal           []byte    // the digest of the refused call, as in DirectiveRequest.StoredDigest; nil: no appeal
 	Lifeline         Lifeline
-	DuplicateKey     []byte   // equal for duplicates; nil: never grouped
-	Awaiting         []string // as in Change; nil: everyone
+	DuplicateKey     []byte // equal for duplicates; nil: never grouped
 	Timers           Timers
 	// SharedListener is equal for version 1 questions whose answers one listener can't distinguish
 	// apart; nil: none. Append ends older pending questions with the same value, and the

@@ -57,7 +57,9 @@ func fillLog(t testing.TB, b *conformance.Harness) {
 		change(d)
 		return b.MustAppend(t, d).ID
 	}
-	ask(func(d *store.EventDraft) { d.NewQuestion.Awaiting = []string{"ada", "gr\x00ace"} })
+	ask(func(d *store.EventDraft) {
+		d.Status = []byte(`{"status":"pending","recipients":["ada","gr\u0000ace"],"awaiting":["ada","gr\u0000ace"]}`)
+	})
 	ask(func(d *store.EventDraft) { d.NewQuestion.Text, d.NewQuestion.Lifeline = "May\x00 I?", store.ByListener })
 	for range 3 {
 		ask(func(d *store.EventDraft) {

@@ -130,7 +130,7 @@ func (s *CopySource) Columns(table string) []string { return s.columns[table] }
 
 // namedColumns are the columns with ids of the dictionary, by table.
 var namedColumns = map[string][]string{
-	"events": {"app", "session", "type", "tool"}, "questions": {"app", "session", "type", "tool"}, "awaiting": {"app"}, "zones": {"name"},
+	"events": {"app", "session", "type", "tool"}, "questions": {"app", "session", "type", "tool"}, "zones": {"name"},
 }
 
 // Rows implements store.CopySource.

@@ -107,7 +107,8 @@ func TestUpgrade_KeepsEveryRow(t *testing.T) {
 			versionQuery := `SELECT max(version_id) FROM goose_db_version`
 			require.Equal(t, contents(t, openSQL(t, fresh), versionQuery, 1), contents(t, after, versionQuery, 1))
 			for table, columns := range columnsOf(t, before) {
-				if strings.HasPrefix(table, "goose") || strings.HasPrefix(table, "sqlite") || movedTables[table] != "" || table == "search_grams" {
+				if strings.HasPrefix(table, "goose") || strings.HasPrefix(table, "sqlite") || movedTables[table] != "" || table == "search_grams" ||
+					table == "awaiting" { // the statuses have its rows
 					continue
 				}
 				columns = slices.DeleteFunc(columns, func(c string) bool { return c == "stream_id" || table == "hub" && c == "key" })

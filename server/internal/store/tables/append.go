@@ -206,13 +206,12 @@ func (w *Work) markTime(seq, previous int64) {
 // question to the group of the leader.
 func (w *Work) insertQuestion(e *store.Event, q *store.NewQuestion) (leader *groupRow) {
 	leader = w.groupLeader(e, q)
-	isAddressed := q.Awaiting != nil && !slices.Contains(q.Awaiting, Everyone)
 	place := w.t.placeOf(q.URL)
 	w.do(`INSERT INTO questions (seq, app, session, type, tool, question, asked, status, state, version, changed_at,
 			deadline, url, listener_key, protocol, asker, text, call, lifeline, remind_at, escalate_at, next_at, same, requester, listener,
-			body_hash, ask_hash, secret_hash, has_nonce, addressed, owner, machine)
+			body_hash, ask_hash, secret_hash, has_nonce, owner, machine)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8, 1, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-			$26, $27, $28, $29, $30)`,
+			$26, $27, $28, $29)`,
 		e.ID, Name{AppName, e.App}, Name{SessionName, e.Session}, Name{TypeName, e.Type}, Name{ToolName, e.Tool},
 		e.Question, e.Status, schema.Pending, Millis(w.Now),
 		Millis(q.Deadline), q.URL, q.ListenerKey, q.Protocol,
@@ -220,17 +219,14 @@ func (w *Work) insertQuestion(e *store.Event, q *store.NewQuestion) (leader *gro
 		Millis(q.Timers.Remind), Millis(q.Timers.Escalate), Millis(q.Timers.Next()),
 		Nullable(q.DuplicateKey), q.Requester, Nullable(q.SharedListener),
 		Nullable(q.BodyHash), Nullable(q.AskHash), Nullable(q.SecretHash),
-		q.HasNonce, isAddressed, place.Owner, place.Machine)
+		q.HasNonce, place.Owner, place.Machine)
 	w.insertAppeal(e, q.Appeal)
-	waiter, err := waiterOf(e.Status)
-	w.fail(err)
-	w.pending = append(w.pending, PendingUpdate{ID: e.ID, Row: pendingQuestion{
+	row := pendingQuestion{
 		App: e.App, Session: e.Session, Deadline: Millis(q.Deadline), TimerAt: Millis(q.Timers.Next()),
-		Lifeline: q.Lifeline, Waiter: waiter, IsAddressed: isAddressed, Same: string(q.DuplicateKey),
-	}})
-	if isAddressed {
-		w.insertAwaiting(e.ID, e.App, q.Awaiting)
+		Lifeline: q.Lifeline, Same: string(q.DuplicateKey),
 	}
+	w.fail(row.setStatus(e.Status))
+	w.pending = append(w.pending, PendingUpdate{ID: e.ID, Row: row})
 	return leader
 }
 
@@ -334,25 +330,20 @@ func (w *Work) updateQuestion(c *store.Change, settles bool) {
 	args = append(args, c.Event.ID, c.Version)
 	var ended string
 	if settles {
-		ended, args = `, state = $15, inbox = $16`, append(args, c.State, string(w.inboxStatus(c)))
+		ended, args = `, state = $14, inbox = $15`, append(args, c.State, string(w.inboxStatus(c)))
 	}
 	w.doGuarded(guardVersion, `UPDATE questions SET /*!last_change = last_insert_rowid(),*/ version = version + 1, status = $1,
 			answer = coalesce($2, answer), receipt = coalesce($3, receipt), proofs = coalesce($4, proofs), changed_at = $5, deadline = coalesce($6, deadline),
 			held = CASE WHEN $8::bigint IS NULL THEN held ELSE $7 END, held_until = coalesce($8, held_until),
-			remind_at = coalesce($9, remind_at), escalate_at = coalesce($10, escalate_at), next_at = coalesce($11, next_at),
-			addressed = coalesce($12, addressed)`+ended+`
-		WHERE seq = $13 AND version = $14 RETURNING 1`, args...)
+			remind_at = coalesce($9, remind_at), escalate_at = coalesce($10, escalate_at), next_at = coalesce($11, next_at)`+ended+`
+		WHERE seq = $12 AND version = $13 RETURNING 1`, args...)
 }
 
 const guardVersion Guard = "version"
 
-// updatePending updates the copy of a pending question: its awaiting rows, and the
-// facts in memory.
+// updatePending updates the facts in memory about a pending question.
 func (w *Work) updatePending(c *store.Change, row pendingQuestion, settles bool) {
 	id := c.Event.ID
-	if row.IsAddressed && (settles || c.Awaiting != nil) {
-		w.do(`DELETE FROM awaiting WHERE seq = $1`, id)
-	}
 	if settles {
 		if w.inboxStatus(c) == inbox.HitlDecided {
 			w.Decided++
@@ -362,9 +353,6 @@ func (w *Work) updatePending(c *store.Change, row pendingQuestion, settles bool)
 	}
 	w.fail(row.update(c))
 	w.pending = append(w.pending, PendingUpdate{ID: id, Row: row})
-	if c.Awaiting != nil && row.IsAddressed {
-		w.insertAwaiting(id, row.App, c.Awaiting)
-	}
 }
 
 // explainConflict returns the error of a change that failed a guard.
@@ -422,9 +410,6 @@ const maxClockBackstep = time.Hour
 // callbackRetryWindow is the minimum time for retries at a new callback address.
 const callbackRetryWindow = time.Minute
 
-// Everyone is the recipient of a question that any approver may answer.
-const Everyone = ""
-
 // isTestApp reports whether an application is the one of test requests.
 func isTestApp(name string) bool { return name == schema.TestApp }
 
@@ -437,10 +422,10 @@ func receivedAt(at time.Time, last int64) int64 {
 	return last
 }
 
-// changedColumns returns the columns deadline, held, held_until, remind_at, escalate_at, next_at and
-// addressed of a question after a change. A value that the change keeps is nil.
+// changedColumns returns the columns deadline, held, held_until, remind_at, escalate_at and next_at of
+// a question after a change. A value that the change keeps is nil.
 func changedColumns(c *store.Change) []any {
-	columns := make([]any, 7)
+	columns := make([]any, 6)
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		columns[0] = Millis(c.Deadline)
 	}
@@ -449,9 +434,6 @@ func changedColumns(c *store.Change) []any {
 	}
 	if timers := c.Timers; timers != nil {
 		columns[3], columns[4], columns[5] = Millis(timers.Remind), Millis(timers.Escalate), Millis(timers.Next())
-	}
-	if c.Awaiting != nil {
-		columns[6] = !slices.Contains(c.Awaiting, Everyone)
 	}
 	return columns
 }

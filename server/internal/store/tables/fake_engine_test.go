@@ -234,9 +234,9 @@ func newInbox(found map[string][]int64) (*Tables, *fakeEngine) {
 			for _, id := range ids {
 				rows = append(rows, []any{int64(id)})
 			}
-		case queryCountAgent, queryCountStatus, queryCountAwaiting:
+		case queryCountAgent, queryCountStatus:
 			rows = [][]any{{10}}
-		case queryInbox, queryinboxStatus, queryInboxAgent, queryInboxAwaiting, queryInboxAwaitingAgent:
+		case queryInbox, queryinboxStatus, queryInboxAgent:
 			e.calls = append(e.calls, query)
 			for _, id := range found[query] {
 				rows = append(rows, []any{id})
@@ -247,7 +247,7 @@ func newInbox(found map[string][]int64) (*Tables, *fakeEngine) {
 	s.State.Pending.Load([]PendingUpdate{
 		{ID: 7, Row: pendingQuestion{App: "a", Waiter: schema.Listening}},
 		{ID: 8, Row: pendingQuestion{App: schema.TestApp}},
-		{ID: 9, Row: pendingQuestion{App: "a", IsAddressed: true}},
+		{ID: 9, Row: pendingQuestion{App: "a", Awaiting: []string{"ann"}}},
 	})
 	return s, e
 }
@@ -262,15 +262,16 @@ func TestInbox_UnitesRanges(t *testing.T) {
 	}{
 		"all":           {store.InboxFilter{}, []string{queryInbox}, []schema.EventID{9, 8, 7, 3}, true},
 		"status":        {store.InboxFilter{Status: inbox.HitlDecided}, []string{queryinboxStatus}, []schema.EventID{3}, false},
-		"person":        {store.InboxFilter{Awaiting: "ann"}, []string{queryInboxAwaiting}, []schema.EventID{9, 8, 7}, false},
-		"person's app":  {store.InboxFilter{Awaiting: "ann", Agents: []string{"a"}}, []string{queryInboxAwaitingAgent}, []schema.EventID{9, 7}, false},
+		"person":        {store.InboxFilter{Awaiting: "ann"}, nil, []schema.EventID{9, 8, 7}, false},
+		"person's app":  {store.InboxFilter{Awaiting: "ann", Agents: []string{"a"}}, nil, []schema.EventID{9, 7}, false},
+		"other person":  {store.InboxFilter{Awaiting: "bob"}, nil, []schema.EventID{8, 7}, false},
 		"everyone":      {store.InboxFilter{Everyone: true}, nil, []schema.EventID{8, 7}, false},
 		"decided of me": {store.InboxFilter{Awaiting: "ann", Status: inbox.HitlDecided}, nil, nil, false},
 		"pending app":   {store.InboxFilter{Status: inbox.HitlPending, Agents: []string{"a"}}, nil, []schema.EventID{9, 7}, false},
 		"decided app":   {store.InboxFilter{Status: inbox.HitlDecided, Agents: []string{"a"}}, []string{queryInboxAgent}, []schema.EventID{3, 2}, false},
 	} {
 		s, e := newInbox(map[string][]int64{
-			queryInbox: {9, 8, 7, 3, 2}, queryinboxStatus: {3}, queryInboxAgent: {3, 2}, queryInboxAwaiting: {9}, queryInboxAwaitingAgent: {9},
+			queryInbox: {9, 8, 7, 3, 2}, queryinboxStatus: {3}, queryInboxAgent: {3, 2},
 		})
 		test.filter.Limit = 4
 		events, more, err := s.Inbox(t.Context(), test.filter)
@@ -291,7 +292,7 @@ func TestInbox_CountsLeaveOutTests(t *testing.T) {
 	s.State.Decided.Store(25)
 	st, err := s.InboxCounts(t.Context(), "ann")
 	require.NoError(t, err)
-	require.Equal(t, inbox.HitlStats{ResponsesCount: 15, PendingCount: 2, ResolversCount: 1, WaitingOnMe: 11, Agents: []string{"a"}}, st)
+	require.Equal(t, inbox.HitlStats{ResponsesCount: 15, PendingCount: 2, ResolversCount: 1, WaitingOnMe: 2, Agents: []string{"a"}}, st)
 	for status, want := range map[inbox.HitlStatus]int64{inbox.HitlPending: 9, inbox.HitlDecided: 0} {
 		n, err := s.countInbox(t.Context(), nil, status, 8, 99)
 		require.NoError(t, err)

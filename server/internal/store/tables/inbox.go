@@ -11,14 +11,6 @@ import (
 	"github.com/hookback/hookback/server/internal/store"
 )
 
-// insertAwaiting stores the people that a question waits for. A question that everyone may
-// answer has no rows: see pendingQuestion.IsAddressed.
-func (w *Work) insertAwaiting(id schema.EventID, app string, people []string) {
-	for _, person := range people {
-		w.do(`INSERT INTO awaiting (person, seq, app) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, person, id, Name{AppName, app})
-	}
-}
-
 const (
 	queryInbox = `SELECT seq FROM questions
 		WHERE seq >= $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
@@ -26,16 +18,11 @@ const (
 		WHERE inbox = $1 AND seq >= $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`
 	queryInboxAgent = `SELECT seq FROM questions /*!INDEXED BY questions_by_agent*/
 		WHERE app = $1 AND inbox = $2 AND inbox <> 'pending' AND seq >= $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
-	queryInboxAwaiting = `SELECT seq FROM awaiting
-		WHERE person = $1 AND seq >= $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`
-	queryInboxAwaitingAgent = `SELECT seq FROM awaiting
-		WHERE person = $1 AND app = $2 AND seq >= $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
 
 	queryCountStatus = `SELECT count(*) FROM questions /*!INDEXED BY questions_by_inbox*/
 		WHERE inbox = $1 AND seq >= $2 AND seq < $3`
 	queryCountAgent = `SELECT count(*) FROM questions /*!INDEXED BY questions_by_agent*/
 		WHERE app = $1 AND inbox = $2 AND inbox <> 'pending' AND seq >= $3 AND seq < $4`
-	queryCountAwaiting = `SELECT count(*) FROM awaiting WHERE person = $1`
 
 	queryRequesters = `WITH RECURSIVE askers (app) AS (
 			SELECT min(app) FROM questions /*!INDEXED BY questions_by_agent*/ WHERE inbox <> 'pending'
@@ -74,16 +61,19 @@ func (t *Tables) Inbox(ctx context.Context, f store.InboxFilter) (questions []*s
 	return questions, more || full && len(questions) < len(ids), err
 }
 
+// isByPerson reports whether f selects pending questions by the people that they wait for.
+func isByPerson(f store.InboxFilter) bool { return f.Everyone || f.Awaiting != "" }
+
 // pendingInbox returns the pending questions that f selects in [from, to), the newest first, without the ones
-// that inboxRanges finds: it has no range for questions that everyone may answer, nor for
-// the pending ones of an agent.
+// that inboxRanges finds: it has no range for questions that wait for a person, nor for the pending ones of an
+// agent.
 func (t *Tables) pendingInbox(f store.InboxFilter, apps []string, from, to int64) []schema.EventID {
-	forEveryone := f.Everyone || f.Awaiting != ""
-	if f.Status != "" && f.Status != inbox.HitlPending || !forEveryone && len(f.Agents) == 0 {
+	byPerson := isByPerson(f)
+	if f.Status != "" && f.Status != inbox.HitlPending || !byPerson && len(f.Agents) == 0 {
 		return nil
 	}
 	ids := t.State.Pending.IDs(func(id schema.EventID, q *pendingQuestion) bool {
-		return !(forEveryone && q.IsAddressed) && int64(id) >= from &&
+		return (!byPerson || q.awaits(f.Awaiting)) && int64(id) >= from &&
 			int64(id) < to && (len(f.Agents) == 0 || slices.Contains(apps, q.App))
 	})
 	slices.Reverse(ids)
@@ -99,25 +89,15 @@ type indexRange struct {
 
 // inboxRanges returns the index ranges of f, which do not include its times.
 func inboxRanges(f store.InboxFilter, apps []string) (ranges []indexRange) {
-	byAgent := len(f.Agents) > 0
-	if f.Everyone || f.Awaiting != "" {
-		if f.Awaiting == "" || f.Status != "" && f.Status != inbox.HitlPending {
-			return nil
-		}
-		if !byAgent {
-			ranges = append(ranges, indexRange{queryInboxAwaiting, []any{f.Awaiting}})
-		}
-		for _, app := range apps {
-			ranges = append(ranges, indexRange{queryInboxAwaitingAgent, []any{f.Awaiting, Name{AppName, app}}})
-		}
-		return ranges
+	if isByPerson(f) {
+		return nil
 	}
 	statuses := inbox.HitlStatuses
 	if f.Status != "" {
 		statuses = []inbox.HitlStatus{f.Status}
 	}
 	switch {
-	case byAgent:
+	case len(f.Agents) > 0:
 		for _, app := range apps {
 			for _, status := range statuses {
 				if status != inbox.HitlPending { // see pendingInbox
@@ -202,15 +182,8 @@ func (t *Tables) InboxCounts(ctx context.Context, awaiting string) (st inbox.Hit
 		return q.App != schema.TestApp && q.Waiter == schema.Listening
 	})
 	st.WaitingOnMe = t.countPending(func(_ schema.EventID, q *pendingQuestion) bool {
-		return q.App != schema.TestApp && !q.IsAddressed
+		return q.App != schema.TestApp && q.awaits(awaiting)
 	})
-	if awaiting != "" {
-		n, err := read[int64](ctx, t, queryCountAwaiting, awaiting)
-		if err != nil {
-			return st, err
-		}
-		st.WaitingOnMe += n
-	}
 	st.Agents, err = t.requesters(ctx)
 	return st, err
 }

@@ -27,14 +27,14 @@ type pendingQuestion struct {
 	Deadline, HeldUntil, TimerAt int64
 	Lifeline                     store.Lifeline
 	Waiter                       schema.Waiter
-	IsAddressed                  bool           // only its recipients may answer: see the table awaiting
+	Awaiting                     []string       // its recipients who have not voted; nil: everyone may answer
 	Same                         string         // duplicate key; empty: never grouped
 	SameAs                       schema.EventID // leader of its duplicate group; 0: it is the leader
 	Joined                       int64          // the leader's revision from which it is counted
 }
 
 // update applies a change that leaves the question pending.
-func (q *pendingQuestion) update(c *store.Change) (err error) {
+func (q *pendingQuestion) update(c *store.Change) error {
 	if !c.Deadline.IsZero() || c.NoDeadline {
 		q.Deadline = Millis(c.Deadline)
 	}
@@ -44,20 +44,27 @@ func (q *pendingQuestion) update(c *store.Change) (err error) {
 	if c.Timers != nil {
 		q.TimerAt = Millis(c.Timers.Next())
 	}
-	if c.Awaiting != nil {
-		q.IsAddressed = !slices.Contains(c.Awaiting, Everyone)
+	return q.setStatus(c.Status)
+}
+
+// setStatus reads the liveness of the agent and the people who have not voted from a status.
+func (q *pendingQuestion) setStatus(status []byte) error {
+	var st struct {
+		Waiter     schema.Waiter `json:"waiter"`
+		Recipients []string      `json:"recipients"`
+		Awaiting   []string      `json:"awaiting"`
 	}
-	q.Waiter, err = waiterOf(c.Status)
+	err := json.Unmarshal(status, &st)
+	q.Waiter, q.Awaiting = st.Waiter, nil
+	if st.Recipients != nil {
+		q.Awaiting = append([]string{}, st.Awaiting...)
+	}
 	return err
 }
 
-// waiterOf returns the liveness of the agent from a status.
-func waiterOf(status []byte) (schema.Waiter, error) {
-	var st struct {
-		Waiter schema.Waiter `json:"waiter"`
-	}
-	err := json.Unmarshal(status, &st)
-	return st.Waiter, err
+// awaits reports whether the question waits for a person; with no name, whether for everyone.
+func (q *pendingQuestion) awaits(person string) bool {
+	return q.Awaiting == nil || slices.Contains(q.Awaiting, person)
 }
 
 // PendingUpdate is a change of the pending questions by a transaction.
@@ -70,7 +77,7 @@ type PendingUpdate struct {
 // The columns that pendingRow scans.
 const (
 	PendingColumns = `seq, inbox <> 'pending', app, session, deadline, held_until, next_at, lifeline, status,
-		addressed, same, same_as, joined`
+		same, same_as, joined`
 	QueryPendingQuestions = `SELECT ` + PendingColumns + ` FROM questions /*!INDEXED BY questions_by_inbox*/
 		WHERE inbox = 'pending' ORDER BY seq`
 )
@@ -85,7 +92,7 @@ func (r *pendingRow) dest(names Names) []any {
 	q := &r.Row
 	return []any{
 		&r.ID, &r.Ended, names.NameColumn(&r.names[0], &q.App), names.NameColumn(&r.names[1], &q.Session), &q.Deadline, &q.HeldUntil,
-		&q.TimerAt, &q.Lifeline, &r.status, &q.IsAddressed, &r.same, &q.SameAs, &q.Joined,
+		&q.TimerAt, &q.Lifeline, &r.status, &r.same, &q.SameAs, &q.Joined,
 	}
 }
 
@@ -100,7 +107,7 @@ func (t *Tables) ReadPending(ctx context.Context, query Query, text string, args
 			err = nameTexts(ctx, t, r.names[:], &q.App, &q.Session)
 		}
 		if err == nil {
-			q.Waiter, err = waiterOf(r.status)
+			err = q.setStatus(r.status)
 		}
 		q.Same = string(r.same)
 		updates[i] = r.PendingUpdate

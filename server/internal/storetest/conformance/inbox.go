@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -31,8 +32,16 @@ func (b *Harness) inboxIDs(t testing.TB, f store.InboxFilter) (ids []schema.Even
 func (b *Harness) appendQuestion(t testing.TB, awaiting ...string) schema.EventID {
 	t.Helper()
 	d := NewQuestionDraft("s", time.Time{})
-	d.NewQuestion.Awaiting = awaiting
+	if awaiting != nil {
+		d.Status = addressedStatus(awaiting, awaiting)
+	}
 	return b.MustAppend(t, d).ID
+}
+
+// addressedStatus is the status of a pending question of the recipients, of whom some have not voted.
+func addressedStatus(recipients, awaiting []string) []byte {
+	b, _ := json.Marshal(schema.Status{Status: schema.Pending, Recipients: recipients, Awaiting: awaiting}) // it is a plain struct
+	return b
 }
 
 // applyChange applies c to the current version of a question.
@@ -44,7 +53,7 @@ func (b *Harness) applyChange(t testing.TB, id schema.EventID, c store.Change) {
 	require.NoError(t, b.Apply(context.Background(), c))
 }
 
-// The awaiting table follows the votes, and drops resolved questions.
+// The questions that wait for a person follow the votes, without the resolved ones.
 func (s suite) TestInbox_FollowsVotes(t *testing.T) {
 	t.Parallel()
 	b := s.open(t)
@@ -57,10 +66,14 @@ func (s suite) TestInbox_FollowsVotes(t *testing.T) {
 	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}))
 	require.Equal(t, ids(3), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace", Limit: 1}))
 
-	b.applyChange(t, 2, store.Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`), Awaiting: []string{"grace"}})
+	b.applyChange(t, 2, store.Change{State: schema.Pending, Status: addressedStatus([]string{"ada", "grace"}, []string{"grace"})})
 	require.Equal(t, ids(1), b.inboxIDs(t, store.InboxFilter{Awaiting: "ada"}), "ada has voted")
-	b.applyChange(t, 2, store.Change{State: schema.Pending, Status: []byte(`{"status":"pending"}`)})
-	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}), "nil leaves it unchanged")
+	require.Equal(t, ids(3, 2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}))
+	b.applyChange(t, 3, store.Change{State: schema.Pending, Status: addressedStatus([]string{"grace"}, nil)})
+	require.Equal(t, ids(2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}), "all have voted, so it waits for no one")
+	b.Reopen(t)
+	require.Equal(t, ids(2, 1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}))
+	require.Equal(t, ids(1), b.inboxIDs(t, store.InboxFilter{Everyone: true}))
 	b.applyChange(t, 2, store.Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__no_quorum__"}`), Ends: true})
 	b.applyChange(t, 3, store.Change{State: schema.Failed, Status: []byte(`{"status":"error","outcome":"__withdrawn__"}`), Ends: true})
 	require.Equal(t, ids(1), b.inboxIDs(t, store.InboxFilter{Awaiting: "grace"}))
