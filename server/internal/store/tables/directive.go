@@ -55,7 +55,7 @@ func (w *Work) repeatedDirective(seq int64, d *store.EventDraft) *control.Direct
 	return newDirective(&e, d.Directive, w.addFreeze, w.repeatGrant, w.repeatMessages)
 }
 
-// Load reads what waits for agents into memory.
+// Load reads the grants, messages and freezes that wait for agents into memory.
 func (t *Tables) Load(query Query, now time.Time) error {
 	var grants []openGrant
 	err := query(appendTo(&grants, func(g *openGrant) []any { return []any{&g.Question, &g.Session.App, &g.Session.Session, &g.ExpiresAt} }), `SELECT question, app, session, expires_at FROM grants WHERE granted_at > 0 AND (used_at = 0 OR expires_at > $1)`, Millis(now))

@@ -89,8 +89,8 @@ func (r *pruneRun) pruneSize(ctx context.Context) error {
 	}, r.Head()+1)
 }
 
-// pass removes what a query selects from a position on, one batch after the other, until remove removes nothing. args
-// are the query's between that position and the number of rows.
+// pass removes the rows that a query selects from a position on, one batch after the other, until remove
+// removes nothing. args are the query's between that position and the number of rows.
 func (r *pruneRun) pass(
 	ctx context.Context, from int64, query string, remove func(*Work, []prunedEvent) int, args ...any,
 ) error {
@@ -166,7 +166,7 @@ func (w *Work) selectPrunable(query string, args ...any) []prunedEvent {
 	return pruned
 }
 
-// perEvent are the statements that remove what belongs to events.
+// perEvent are the statements that remove the rows of events.
 var perEvent = [...]string{
 	`DELETE FROM chats WHERE seq = ANY($1)`, `DELETE FROM transcript_texts WHERE seq = ANY($1)`, `DELETE FROM open_calls WHERE seq = ANY($1)`,
 	`DELETE FROM risky_calls WHERE seq = ANY($1)`, `DELETE FROM frozen_calls WHERE seq = ANY($1)`,
@@ -249,7 +249,7 @@ func (r *pruneRun) pruneQuestions(ctx context.Context) error {
 	return r.pass(ctx, 0, queryPrunableQuestions, r.removeQuestions, end, Millis(r.QuestionsBefore))
 }
 
-// perQuestion are the statements that remove what belongs to questions.
+// perQuestion are the statements that remove the rows of questions.
 var perQuestion = [...]string{
 	`DELETE FROM deliveries WHERE seq = ANY($1)`, `DELETE FROM notices WHERE question = ANY($1)`, `DELETE FROM noticed WHERE question = ANY($1)`,
 	`DELETE FROM links_used WHERE question = ANY($1)`, `DELETE FROM chat_messages WHERE question = ANY($1)`,
