@@ -17,8 +17,8 @@ import (
 // commit.
 type PendingQuestions struct {
 	mu   sync.RWMutex
-	rows map[schema.EventID]pendingQuestion
-	same map[string][]schema.EventID // the questions with a duplicate key, oldest first
+	rows map[schema.EventID]*pendingQuestion // never changed in place
+	same map[string][]schema.EventID         // the questions with a duplicate key, oldest first
 }
 
 // pendingQuestion has the columns of a pending question. Times are Unix milliseconds; 0: none.
@@ -127,7 +127,7 @@ func (t *Tables) LoadPending(ctx context.Context, query Query) error {
 // Load replaces the questions by the stored ones.
 func (p *PendingQuestions) Load(stored []PendingUpdate) {
 	p.mu.Lock()
-	p.rows, p.same = map[schema.EventID]pendingQuestion{}, map[string][]schema.EventID{}
+	p.rows, p.same = map[schema.EventID]*pendingQuestion{}, map[string][]schema.EventID{}
 	p.mu.Unlock()
 	p.Commit(stored)
 }
@@ -152,11 +152,15 @@ func (p *PendingQuestions) putLocked(id schema.EventID, row pendingQuestion) {
 	if _, ok := p.rows[id]; !ok && row.Same != "" {
 		p.same[row.Same] = append(p.same[row.Same], id) // IDs grow
 	}
-	p.rows[id] = row
+	p.rows[id] = &row
 }
 
 func (p *PendingQuestions) removeLocked(id schema.EventID) {
-	key := p.rows[id].Same
+	row, ok := p.rows[id]
+	if !ok {
+		return
+	}
+	key := row.Same
 	delete(p.rows, id)
 	if i, ok := slices.BinarySearch(p.same[key], id); ok {
 		p.same[key] = slices.Delete(p.same[key], i, i+1)
@@ -183,8 +187,10 @@ func (p *PendingQuestions) Group(key string, leader schema.EventID) (members []s
 func (p *PendingQuestions) Get(id schema.EventID) (row pendingQuestion, ok bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	row, ok = p.rows[id]
-	return row, ok
+	if q, found := p.rows[id]; found {
+		return *q, true
+	}
+	return row, false
 }
 
 // Len returns the number of pending questions.
@@ -199,7 +205,7 @@ func (p *PendingQuestions) IDs(match func(schema.EventID, *pendingQuestion) bool
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for id, row := range p.rows {
-		if match(id, &row) {
+		if match(id, row) {
 			ids = append(ids, id)
 		}
 	}
@@ -218,7 +224,7 @@ func (p *PendingQuestions) Due(now time.Time, n int, at func(*pendingQuestion) i
 	var nextMillis int64
 	p.mu.RLock()
 	for id, row := range p.rows {
-		switch ms := at(&row); {
+		switch ms := at(row); {
 		case ms == 0:
 		case ms <= Millis(now):
 			found = append(found, dueQuestion{ms, id})
