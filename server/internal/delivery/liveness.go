@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	livenessBatchSize = 256
 	// maxLivenessConns bounds the open connections. Beyond it, questions share the slots: a
 	// connection releases its slot when it ends, after timeouts.hold at the latest.
 	maxLivenessConns = 1000
@@ -56,24 +55,20 @@ func (d *Dispatcher) RunLiveness(ctx context.Context) error {
 				hold(id)
 			}
 		}
-		for {
-			ids, err := d.Store.Lifelines(ctx, store.ByListener, last, livenessBatchSize)
-			for _, id := range ids {
-				last = id
-				hold(id)
-			}
-			if text := errorText(ctx, err); text != lastErr {
-				if lastErr = text; lastErr != "" {
-					d.Log.Error("read of questions with a liveness connection failed", "retry_in", time.Second, "err", err)
-				}
-			}
-			if err != nil {
-				b.Timer = d.after(time.Second)
-			}
-			if len(ids) < livenessBatchSize {
-				return nil
+		ids, err := d.Store.Lifelines(ctx, store.ByListener, last)
+		for _, id := range ids {
+			last = id
+			hold(id)
+		}
+		if text := errorText(ctx, err); text != lastErr {
+			if lastErr = text; lastErr != "" {
+				d.Log.Error("read of questions with a liveness connection failed", "retry_in", time.Second, "err", err)
 			}
 		}
+		if err != nil {
+			b.Timer = d.after(time.Second)
+		}
+		return nil
 	})
 }
 

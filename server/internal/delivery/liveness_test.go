@@ -376,7 +376,7 @@ func TestLiveness_RetriesFailedAbandon(t *testing.T) {
 // unreadableLifelines is a store whose engine can't read the questions with a liveness signal.
 type unreadableLifelines struct{ store.Store }
 
-func (unreadableLifelines) Lifelines(context.Context, store.Lifeline, schema.EventID, int) ([]schema.EventID, error) {
+func (unreadableLifelines) Lifelines(context.Context, store.Lifeline, schema.EventID) ([]schema.EventID, error) {
 	return nil, errors.New("disk I/O error")
 }
 

@@ -65,11 +65,11 @@ func TestLifeline_OnlyVersion2Listeners(t *testing.T) {
 	require.Empty(t, h.factIDs(feed.Liveness))
 	id, _ := h.ask(lifelineQuestion)
 	require.Equal(t, []schema.EventID{id}, h.factIDs(feed.Liveness))
-	ids, err := h.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
+	ids, err := h.Store.Lifelines(t.Context(), store.ByListener, 0)
 	require.NoError(t, err)
 	require.Equal(t, []schema.EventID{id}, ids)
 	require.NoError(t, h.Abandon(t.Context(), id, listenerURL, ReasonAgentGone))
-	ids, err = h.Store.Lifelines(t.Context(), store.ByListener, 0, 10)
+	ids, err = h.Store.Lifelines(t.Context(), store.ByListener, 0)
 	require.NoError(t, err)
 	require.Empty(t, ids)
 }
@@ -92,7 +92,7 @@ func TestRestart_AbandonsHeldHooks(t *testing.T) {
 	st := h.awaitSettled(ghost.ID)
 	require.Equal(t, schema.ByOrphaned, st.Source)
 	require.Equal(t, ReasonHubStopped, st.Reason)
-	require.NoError(t, h.requests.Resume(t.Context())) // waits for the pass that Run started
+	require.NoError(t, h.resumeRequests(t.Context())) // waits for the pass that Run started
 	require.Equal(t, schema.Pending, h.status(pulls).Status)
 	require.Equal(t, schema.Pending, h.status(fresh.ID).Status)
 	require.NoError(t, h.Abandon(t.Context(), fresh.ID, "", ReasonAgentGone))

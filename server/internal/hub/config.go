@@ -12,7 +12,6 @@ import (
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/hub/lifeline"
 	"github.com/hookback/hookback/server/internal/peer"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/redact"
@@ -98,7 +97,8 @@ type Config struct {
 // Hub executes the operations. Its methods are safe for concurrent use.
 type Hub struct {
 	Config
-	env question.Environment
+	env      question.Environment
+	startSeq int64 // head of the log at the start
 
 	raceLocks [64]sync.Mutex // striped by question id; serialize retries after a lost compare-and-swap
 
@@ -115,7 +115,7 @@ type Hub struct {
 
 	Viewers  Viewers // open dashboard streams
 	askBacks question.AskBacks
-	requests *lifeline.Requests
+	requests openRequests
 	frozen   freezeProgress
 
 	repeating sync.Mutex // held while FreezeWriter runs

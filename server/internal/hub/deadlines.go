@@ -18,8 +18,8 @@ import (
 // their timers, until ctx ends. Due times are stored in rows, so a time that passed
 // while the hub was down is handled at startup.
 func (h *Hub) Run(ctx context.Context) error {
-	defer h.requests.Stop()
-	if err := h.requests.Resume(ctx); err != nil && ctx.Err() == nil {
+	defer h.requests.stop()
+	if err := h.resumeRequests(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("abandon questions from before the hub stopped: %w", err)
 	}
 	checkQuorums, checkOrphans := false, false // accounts or hubs changed since the last complete check
@@ -33,7 +33,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		checkOrphans = checkOrphans || b.Has(feed.Members)
 		b.Timer = h.expireAll(ctx)
 		if checkOrphans {
-			err := h.requests.EndOrphans(ctx)
+			err := h.endOrphans(ctx)
 			if checkOrphans = err != nil && ctx.Err() == nil; checkOrphans {
 				h.Log.Error("questions of hubs that are gone not ended", "retry_in", time.Second, "err", err)
 				b.Timer = time.After(time.Second)
@@ -93,24 +93,6 @@ func (h *Hub) expireDue(ctx context.Context) (more bool, next time.Time, err err
 		err = errors.Join(err, h.expire(ctx, id))
 	}
 	return len(due) > 0, next, err
-}
-
-// eachLifeline calls fn with the pending questions of the lifeline up to the position in the log.
-func (h *Hub) eachLifeline(ctx context.Context, of store.Lifeline, upTo int64, fn func(schema.EventID) error) error {
-	for last := schema.EventID(0); ; {
-		ids, err := h.Store.Lifelines(ctx, of, last, 256)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		for _, id := range ids {
-			if last = id; int64(id) > upTo {
-				return nil
-			}
-			if err := fn(id); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // expire handles the due times of a question: the end of its undo window, its deadline

@@ -87,12 +87,11 @@ func (h *Hub) repeatFreezes() {
 // denyHeld denies the permissions of frozen agents whose programs keep a connection open for the
 // answer: hooks and POST /ask. Other questions stay pending.
 func (h *Hub) denyHeld(ctx context.Context) {
-	head := h.Store.Head()
 	for _, of := range []store.Lifeline{store.ByRequest, store.ByRetry, store.ByListener} {
-		err := h.eachLifeline(ctx, of, head, func(id schema.EventID) error {
+		ids, err := h.Store.Lifelines(ctx, of, 0)
+		for _, id := range ids {
 			h.denyFrozen(ctx, &store.Event{ID: id})
-			return nil
-		})
+		}
 		if err != nil {
 			h.Log.Error("requests of frozen agents not read; they stay pending and can't be approved", "err", err)
 		}

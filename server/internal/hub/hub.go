@@ -17,7 +17,6 @@ import (
 
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/feed"
-	"github.com/hookback/hookback/server/internal/hub/lifeline"
 	"github.com/hookback/hookback/server/internal/query"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
@@ -37,6 +36,8 @@ func New(cfg Config) *Hub {
 			HubID: cfg.Store.HubID(), Key: cfg.Store.Identity(), Accounts: accounts{cfg.People},
 			NudgeAfter: cfg.NudgeAfter, Freezes: cfg.Store, Defaults: cfg.Defaults,
 		},
+		startSeq:        cfg.Store.Head(),
+		requests:        openRequests{open: map[schema.EventID]int{}, timers: map[schema.EventID]*time.Timer{}},
 		clockChecked:    cfg.Clock(),
 		elapsed:         elapsed,
 		subscribers:     map[schema.EventID]map[feed.Wakeup]bool{},
@@ -46,7 +47,6 @@ func New(cfg Config) *Hub {
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
 		stopBlocks:      map[store.SessionKey]int{},
 	}
-	h.requests = lifeline.New(lifeline.Config{Store: cfg.Store, Hub: h, Grace: cfg.ReconnectGrace, Log: cfg.Log}, cfg.Store.Head())
 	h.countPending()
 	h.initRules(context.Background())
 	h.loadAskBacks(context.Background())

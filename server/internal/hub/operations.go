@@ -11,7 +11,6 @@ import (
 	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/server/internal/auth"
 	"github.com/hookback/hookback/server/internal/hub/arrival"
-	"github.com/hookback/hookback/server/internal/hub/lifeline"
 	"github.com/hookback/hookback/server/internal/question"
 	"github.com/hookback/hookback/server/internal/store"
 )
@@ -196,9 +195,9 @@ func (h *Hub) DenyProbe(ctx context.Context, id schema.EventID, secret, reason s
 
 // Reasons of abandoned questions (source schema.ByOrphaned).
 const (
-	ReasonAgentGone   = lifeline.ReasonAgentGone
+	ReasonAgentGone   = schema.ReasonAgentGone
 	ReasonNoDashboard = "no one had the dashboard open, so the agent decides at its own prompt"
-	ReasonHubStopped  = lifeline.ReasonHubStopped
+	ReasonHubStopped  = "the hub stopped while the agent waited; the agent now asks in its own prompt"
 	ReasonAskStopped  = "the hub stopped while the program waited"
 )
 
@@ -211,9 +210,6 @@ func (h *Hub) Abandon(ctx context.Context, id schema.EventID, url, reason string
 	})
 	return err
 }
-
-// Attach records that an open request waits for the answer of a question. See lifeline.Requests.
-func (h *Hub) Attach(id schema.EventID) (detach func(isLost bool)) { return h.requests.Attach(id) }
 
 // ResolveRecipients returns the names of the people that recipients address. See notify.Hub.
 func (h *Hub) ResolveRecipients(to *schema.Recipients) ([]string, error) {

@@ -51,12 +51,12 @@ type Questions interface {
 	// without a call.
 	EarlierOutcomes(ctx context.Context, id schema.EventID) ([]EarlierOutcome, error)
 
-	// Lifelines returns up to limit pending questions with the given liveness signal after
-	// the given one, oldest first.
-	Lifelines(ctx context.Context, of Lifeline, after schema.EventID, limit int) ([]schema.EventID, error)
+	// Lifelines returns the pending questions with the given liveness signal after the given one,
+	// oldest first.
+	Lifelines(ctx context.Context, of Lifeline, after schema.EventID) ([]schema.EventID, error)
 
 	// Orphans returns the questions of Lifelines whose Owner is none of the hubs that are alive.
-	Orphans(ctx context.Context, of Lifeline, alive []string, after schema.EventID, limit int) ([]schema.EventID, error)
+	Orphans(ctx context.Context, of Lifeline, alive []string) ([]schema.EventID, error)
 }
 
 // Repeats reports whether q is the same request as first: the same body, or the same

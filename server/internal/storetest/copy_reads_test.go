@@ -43,7 +43,7 @@ func reads(ctx context.Context, s store.Store) map[string]func() (any, error) {
 		"HasKey":          func() (any, error) { return s.HasKey(ctx, "key100") },
 		"Pending":         func() (any, error) { return s.Pending(ctx) },
 		"Questions":       func() (any, error) { return s.Questions(ctx, 1<<40, 100) },
-		"Lifelines":       func() (any, error) { return s.Lifelines(ctx, store.ByListener, 0, 9) },
+		"Lifelines":       func() (any, error) { return s.Lifelines(ctx, store.ByListener, 0) },
 		"OpenUndoWindows": func() (any, error) { return s.OpenUndoWindows(ctx) },
 		"Listeners": func() (any, error) {
 			list, err := s.Listeners(ctx, 0, 99)

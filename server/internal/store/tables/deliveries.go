@@ -119,11 +119,10 @@ func (t *Tables) PendingInSession(ctx context.Context, app, session string) ([]s
 	}), ctx.Err()
 }
 
-func (t *Tables) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID, limit int) ([]schema.EventID, error) {
-	ids := t.State.Pending.IDs(func(id schema.EventID, q *pendingQuestion) bool {
+func (t *Tables) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID) ([]schema.EventID, error) {
+	return t.State.Pending.IDs(func(id schema.EventID, q *pendingQuestion) bool {
 		return q.Lifeline == of && of != store.NoLifeline && id > after
-	})
-	return ids[:min(limit, len(ids))], ctx.Err()
+	}), ctx.Err()
 }
 
 func (t *Tables) Listeners(ctx context.Context, after schema.EventID, limit int) ([]store.Listener, error) {
@@ -136,13 +135,11 @@ func (t *Tables) Listeners(ctx context.Context, after schema.EventID, limit int)
 	return list, err
 }
 
-func (t *Tables) Orphans(
-	ctx context.Context, of store.Lifeline, alive []string, after schema.EventID, limit int,
-) ([]schema.EventID, error) {
+func (t *Tables) Orphans(ctx context.Context, of store.Lifeline, alive []string) ([]schema.EventID, error) {
 	owners := append([]string{}, alive...)
 	if slices.Contains(alive, t.Member()) {
 		owners = append(owners, t.Place().Owner)
 	}
 	return collect(ctx, t, column[schema.EventID], `SELECT seq FROM questions /*!INDEXED BY questions_by_inbox*/
-		WHERE inbox = 'pending' AND lifeline = $1 AND owner <> ALL($2) AND seq > $3 ORDER BY seq LIMIT $4`, of, owners, after, limit)
+		WHERE inbox = 'pending' AND lifeline = $1 AND owner <> ALL($2) ORDER BY seq`, of, owners)
 }
