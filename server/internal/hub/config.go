@@ -114,7 +114,6 @@ type Hub struct {
 	followed   followedState
 
 	Viewers  Viewers // open dashboard streams
-	askBacks question.AskBacks
 	requests openRequests
 	frozen   freezeProgress
 
@@ -126,8 +125,9 @@ type Hub struct {
 	unanswered      question.UnansweredAppeals
 	pending         pendingBySession
 	pendingTotal    int64
-	countedTo       int64                  // log position of the first count of the pending questions
-	sessionApps     map[sentSession]string // their applications
+	countedTo       int64                          // log position of the first count of the pending questions
+	askBacks        map[sessionCall]schema.EventID // newest question of the call that was answered with askBack; only a hint
+	sessionApps     map[sentSession]string         // their applications
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
 	byOwner         tally[string]            // of the questions asked at this hub since it started and not settled

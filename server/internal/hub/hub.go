@@ -43,6 +43,7 @@ func New(cfg Config) *Hub {
 		subscribers:     map[schema.EventID]map[feed.Wakeup]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
 		pending:         pendingBySession{},
+		askBacks:        map[sessionCall]schema.EventID{},
 		sessionApps:     map[sentSession]string{},
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
 		stopBlocks:      map[store.SessionKey]int{},

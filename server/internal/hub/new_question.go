@@ -101,20 +101,35 @@ func (h *Hub) Opened(id schema.EventID) {
 // same call again, the new question follows the first one, so that its reader sees what was
 // asked. Only the newest askBack of a call counts.
 
+// sessionCall identifies a call of a session.
+type sessionCall struct{ app, session, call string }
+
+// maxAskBacks limits Hub.askBacks. Beyond it, an arbitrary entry is dropped.
+const maxAskBacks = 1000
+
 // followedQuestion returns the question that a new one follows, or 0.
 func (h *Hub) followedQuestion(ctx context.Context, e *store.Event, p *question.Post) schema.EventID {
-	if h.askBacks.IsEmpty() || !p.Call.Exists() || p.Ask.Type != schema.Permission {
+	if !p.Call.Exists() || p.Ask.Type != schema.Permission {
 		return 0
 	}
-	id := h.askBacks.Get(question.AskBackKey{App: e.App, Session: e.Session, Call: string(p.Call.Hash())})
+	call := sessionCall{e.App, e.Session, string(p.Call.Hash())}
+	h.mu.Lock()
+	id := h.askBacks[call]
+	h.mu.Unlock()
 	if id == 0 {
 		return 0
 	}
 	first, err := h.readSnapshot(ctx, id)
-	if err != nil || !question.IsRecentAskBack(&first.Status, h.Clock()) { // such as an undone answer
+	if err != nil || !h.isRecentAskBack(&first.Status) { // such as an undone answer
 		return 0
 	}
 	return id
+}
+
+// isRecentAskBack reports whether a question was answered with askBack a short time ago.
+func (h *Hub) isRecentAskBack(st *schema.Status) bool {
+	since := h.Clock().Add(-schema.AskBackWindow).UnixMilli()
+	return st.Response != nil && st.Response.AskBack != "" && int64(st.RespondedAt) >= since
 }
 
 // askBackPage is the number of questions that are read at startup to find the ones in the window.
@@ -128,21 +143,29 @@ func (h *Hub) loadAskBacks(ctx context.Context) {
 	}
 	for i := len(newest) - 1; i >= 0; i-- { // oldest first: the newest one counts
 		var st schema.Status
-		if json.Unmarshal(newest[i].Status, &st) == nil && question.IsRecentAskBack(&st, h.Clock()) {
-			h.rememberAskBack(newest[i])
+		if json.Unmarshal(newest[i].Status, &st) == nil && h.isRecentAskBack(&st) {
+			h.rememberAskBackLocked(newest[i])
 		}
 	}
 }
 
-// rememberAskBack remembers a resolved question if it was answered with askBack, at any hub.
-func (h *Hub) rememberAskBack(e *store.Event) {
+// rememberAskBackLocked remembers a resolved question if it was answered with askBack, at any hub. The caller holds mu.
+func (h *Hub) rememberAskBackLocked(e *store.Event) {
 	var q schema.HumanInTheLoop
 	if !bytes.Contains(e.Status, []byte(`"askBack":`)) || q.UnmarshalJSON(e.Question) != nil || q.Type != schema.Permission {
 		return
 	}
-	if c := question.CallOf(e, &q); c.Exists() {
-		h.askBacks.Put(question.AskBackKey{App: e.App, Session: e.Session, Call: string(c.Hash())}, e.ID)
+	c := question.CallOf(e, &q)
+	if !c.Exists() {
+		return
 	}
+	for other := range h.askBacks {
+		if len(h.askBacks) < maxAskBacks {
+			break
+		}
+		delete(h.askBacks, other)
+	}
+	h.askBacks[sessionCall{e.App, e.Session, string(c.Hash())}] = e.ID
 }
 
 // PendingLimits bound the pending questions, so that one program can't bury the questions of the

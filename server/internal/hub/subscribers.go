@@ -84,7 +84,7 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 				h.unanswered.End(row.Event)
 				h.endReservationLocked(row.Event.UID)
 				h.pendingTotal--
-				h.rememberAskBack(row.Event)
+				h.rememberAskBackLocked(row.Event)
 			}
 		case row.Event.Question != nil:
 			if !row.Foreign { // its poster waits for the response of this hub
