@@ -182,7 +182,8 @@ func TestAnswerAtAgent_OneCallClosesOneQuestion(t *testing.T) {
 	require.NoError(t, err)
 	h.send(hookEvent(t, "PostToolUse", rmCall, toolUse2))
 	require.Equal(t, schema.Approve, h.status(third).Outcome)
-	require.Empty(t, h.pending, "no pending call is leaked")
+	require.Empty(t, h.pending.keys)
+	require.Empty(t, h.calls, "no pending call is leaked")
 }
 
 // TestAnswerAtAgent_WorksAfterRestart: pending calls are reloaded from the database.

@@ -123,15 +123,14 @@ type Hub struct {
 	subscribers     map[schema.EventID]map[feed.Wakeup]bool // by question; woken by its changes
 	unsentResponses map[schema.EventID]chan struct{}        // by question; closed when the response to its POST was sent
 	unanswered      question.UnansweredAppeals
-	pending         pendingBySession
-	pendingTotal    int64
-	countedTo       int64                          // log position of the first count of the pending questions
-	askBacks        map[sessionCall]schema.EventID // newest question of the call that was answered with askBack; only a hint
-	sessionApps     map[sentSession]string         // their applications
+	pending         tally[store.SessionKey]                 // the pending questions of all hubs, and those in unstored
+	unstored        map[string]bool                         // uids of the questions that are not stored yet
+	calls           map[schema.EventID]question.PendingCall // of pending questions; a cache
+	askBacks        map[sessionCall]schema.EventID          // newest question of the call that was answered with askBack; only a hint
+	sessionApps     map[sentSession]string                  // their applications
 	messageWaiters  map[store.SessionKey]*messageWaiter
 	stopBlocks      map[store.SessionKey]int // ends of turns in a row that handed over messages
 	byOwner         tally[string]            // of the questions asked at this hub since it started and not settled
-	unstored        tally[store.SessionKey]  // of the questions that are not stored yet
 }
 
 // Reach counts the notifications that reach people.

@@ -42,7 +42,8 @@ func New(cfg Config) *Hub {
 		elapsed:         elapsed,
 		subscribers:     map[schema.EventID]map[feed.Wakeup]bool{},
 		unsentResponses: map[schema.EventID]chan struct{}{},
-		pending:         pendingBySession{},
+		calls:           map[schema.EventID]question.PendingCall{},
+		unstored:        map[string]bool{},
 		askBacks:        map[sessionCall]schema.EventID{},
 		sessionApps:     map[sentSession]string{},
 		messageWaiters:  map[store.SessionKey]*messageWaiter{},
@@ -57,20 +58,14 @@ func New(cfg Config) *Hub {
 	return h
 }
 
-// countPending counts the pending questions at one position of the log.
+// countPending counts the pending questions. The rows of some of them may still follow.
 func (h *Hub) countPending() {
-	var pending map[store.SessionKey]int64
-	var err error
-	for h.countedTo = -1; h.countedTo != h.Store.Head(); { // another hub may ask in between
-		h.countedTo = h.Store.Head()
-		pending, err = h.Store.PendingCounts(context.Background())
-	}
+	pending, err := h.Store.Pending(context.Background())
 	if err != nil {
-		h.Log.Error("pending question lookup failed; answers given at the agent may not close them", "err", err)
+		h.Log.Error("pending questions not read; they don't count for the limits", "err", err)
 	}
-	for key, n := range pending {
-		h.pending[key] = &sessionCalls{pending: n}
-		h.pendingTotal += n
+	for _, e := range pending {
+		h.pending.add(e.UID, store.SessionKey{App: e.App, Session: e.Session})
 	}
 }
 

@@ -190,8 +190,15 @@ func (t *tally[K]) add(uid string, key K) {
 	if t.keys == nil {
 		t.keys, t.counts = map[string]K{}, map[K]int{}
 	}
-	t.keys[uid] = key
-	t.counts[key]++
+	if !t.has(uid) {
+		t.keys[uid] = key
+		t.counts[key]++
+	}
+}
+
+func (t *tally[K]) has(uid string) bool {
+	_, ok := t.keys[uid]
+	return ok
 }
 
 // remove ends the count of a question, if it is counted.
@@ -231,20 +238,17 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := store.SessionKey{App: d.App, Session: d.Session}
-	inSession := h.unstored.counts[key]
-	if s := h.pending[key]; s != nil {
-		inSession += int(s.pending)
-	}
 	switch l := h.PendingLimits; {
-	case inSession >= l.Session:
+	case h.pending.counts[key] >= l.Session:
 		return "this session already has", l.Session
 	case h.byOwner.counts[owner] >= l.Owner:
 		return "this agent already has", l.Owner
-	case int(h.pendingTotal)+len(h.unstored.keys) >= l.Hub:
+	case len(h.pending.keys) >= l.Hub:
 		return "this hub already has", l.Hub
 	}
 	h.byOwner.add(d.UID, owner)
-	h.unstored.add(d.UID, key)
+	h.pending.add(d.UID, key)
+	h.unstored[d.UID] = true
 	return "", 0
 }
 
@@ -252,13 +256,11 @@ func (h *Hub) tryReservePending(d *store.EventDraft, owner string) (who string, 
 func (h *Hub) releasePending(d *store.EventDraft) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.endReservationLocked(d.UID)
-}
-
-// endReservationLocked stops counting a question that was settled or not stored. The caller holds mu.
-func (h *Hub) endReservationLocked(uid string) {
-	h.unstored.remove(uid)
-	h.byOwner.remove(uid)
+	if h.unstored[d.UID] { // not if its poster only stopped waiting
+		delete(h.unstored, d.UID)
+		h.pending.remove(d.UID)
+		h.byOwner.remove(d.UID)
+	}
 }
 
 // pendingOwner returns who a question counts for: the token or person, the program, or the address.

@@ -66,7 +66,7 @@ func (h *Hub) subscribe(id schema.EventID) (changed <-chan struct{}, stop func()
 	}
 }
 
-// notifyRows updates the pending calls and wakes everything that waits for one of the
+// notifyRows counts the pending questions and wakes everything that waits for one of the
 // committed rows.
 func (h *Hub) notifyRows(rows []store.LogRow) {
 	h.mu.Lock()
@@ -74,25 +74,23 @@ func (h *Hub) notifyRows(rows []store.LogRow) {
 	for _, row := range rows {
 		id := row.Event.ID
 		switch {
-		case row.Seq <= h.countedTo: // of another hub, before this one started
 		case row.Change:
 			for ch := range h.subscribers[id] {
 				ch.Wake()
 			}
 			if row.Ends {
-				h.pending.remove(row.Event)
+				h.pending.remove(row.Event.UID)
+				h.byOwner.remove(row.Event.UID)
+				delete(h.calls, id)
 				h.unanswered.End(row.Event)
-				h.endReservationLocked(row.Event.UID)
-				h.pendingTotal--
 				h.rememberAskBackLocked(row.Event)
 			}
 		case row.Event.Question != nil:
 			if !row.Foreign { // its poster waits for the response of this hub
 				h.unsentResponses[id] = make(chan struct{})
 			}
-			h.unstored.remove(row.Event.UID)
-			h.pending.add(row.Event)
-			h.pendingTotal++
+			delete(h.unstored, row.Event.UID)
+			h.pending.add(row.Event.UID, store.SessionKey{App: row.Event.App, Session: row.Event.Session})
 		case row.Foreign:
 			h.followSessionLocked(row.Event)
 		}

@@ -114,9 +114,7 @@ func (t *Tables) OpenUndoWindows(ctx context.Context) ([]schema.EventID, error) 
 }
 
 func (t *Tables) PendingInSession(ctx context.Context, app, session string) ([]schema.EventID, error) {
-	return t.State.Pending.IDs(func(_ schema.EventID, q *pendingQuestion) bool {
-		return q.Session == session && q.App == app
-	}), ctx.Err()
+	return t.State.Pending.InSession(store.SessionKey{App: app, Session: session}), ctx.Err()
 }
 
 func (t *Tables) Lifelines(ctx context.Context, of store.Lifeline, after schema.EventID) ([]schema.EventID, error) {

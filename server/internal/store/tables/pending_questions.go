@@ -16,9 +16,22 @@ import (
 // index of the table for each would cost writes for every question. It has the state of the last
 // commit.
 type PendingQuestions struct {
-	mu   sync.RWMutex
-	rows map[schema.EventID]*pendingQuestion // never changed in place
-	same map[string][]schema.EventID         // the questions with a duplicate key, oldest first
+	mu       sync.RWMutex
+	rows     map[schema.EventID]*pendingQuestion // never changed in place
+	same     questionsBy[string]                 // those with a duplicate key
+	sessions questionsBy[store.SessionKey]
+}
+
+// questionsBy has the questions with the same key, oldest first.
+type questionsBy[K comparable] map[K][]schema.EventID
+
+func (m questionsBy[K]) remove(key K, id schema.EventID) {
+	if i, ok := slices.BinarySearch(m[key], id); ok {
+		m[key] = slices.Delete(m[key], i, i+1)
+	}
+	if len(m[key]) == 0 {
+		delete(m, key)
+	}
 }
 
 // pendingQuestion has the columns of a pending question. Times are Unix milliseconds; 0: none.
@@ -31,6 +44,10 @@ type pendingQuestion struct {
 	Same                         string         // duplicate key; empty: never grouped
 	SameAs                       schema.EventID // leader of its duplicate group; 0: it is the leader
 	Joined                       int64          // the leader's revision from which it is counted
+}
+
+func (q *pendingQuestion) session() store.SessionKey {
+	return store.SessionKey{App: q.App, Session: q.Session}
 }
 
 // update applies a change that leaves the question pending.
@@ -127,7 +144,7 @@ func (t *Tables) LoadPending(ctx context.Context, query Query) error {
 // Load replaces the questions by the stored ones.
 func (p *PendingQuestions) Load(stored []PendingUpdate) {
 	p.mu.Lock()
-	p.rows, p.same = map[schema.EventID]*pendingQuestion{}, map[string][]schema.EventID{}
+	p.rows, p.same, p.sessions = map[schema.EventID]*pendingQuestion{}, questionsBy[string]{}, questionsBy[store.SessionKey]{}
 	p.mu.Unlock()
 	p.Commit(stored)
 }
@@ -149,8 +166,11 @@ func (p *PendingQuestions) Commit(updates []PendingUpdate) {
 }
 
 func (p *PendingQuestions) putLocked(id schema.EventID, row pendingQuestion) {
-	if _, ok := p.rows[id]; !ok && row.Same != "" {
-		p.same[row.Same] = append(p.same[row.Same], id) // IDs grow
+	if _, ok := p.rows[id]; !ok { // IDs grow
+		p.sessions[row.session()] = append(p.sessions[row.session()], id)
+		if row.Same != "" {
+			p.same[row.Same] = append(p.same[row.Same], id)
+		}
 	}
 	p.rows[id] = &row
 }
@@ -160,14 +180,9 @@ func (p *PendingQuestions) removeLocked(id schema.EventID) {
 	if !ok {
 		return
 	}
-	key := row.Same
 	delete(p.rows, id)
-	if i, ok := slices.BinarySearch(p.same[key], id); ok {
-		p.same[key] = slices.Delete(p.same[key], i, i+1)
-	}
-	if len(p.same[key]) == 0 {
-		delete(p.same, key)
-	}
+	p.same.remove(row.Same, id)
+	p.sessions.remove(row.session(), id)
 }
 
 // Group returns the questions with a duplicate key that leader leads, oldest first; the
@@ -245,8 +260,15 @@ func (p *PendingQuestions) CountSessions() map[store.SessionKey]int64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	counts := map[store.SessionKey]int64{}
-	for _, row := range p.rows {
-		counts[store.SessionKey{App: row.App, Session: row.Session}]++
+	for key, ids := range p.sessions {
+		counts[key] = int64(len(ids))
 	}
 	return counts
+}
+
+// InSession returns the questions of a session, oldest first.
+func (p *PendingQuestions) InSession(key store.SessionKey) []schema.EventID {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Clone(p.sessions[key])
 }
