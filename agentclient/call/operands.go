@@ -28,6 +28,7 @@ list: ls tree du dir
 
 // operandFiles adds the files in the operands of a command.
 func (l *line) operandFiles(name string, cmd *Command) {
+	cmd = included(name, *cmd)
 	if name == "dd" {
 		for _, w := range cmd.Words[1:] {
 			for prefix, op := range map[string]FileOp{"if=": ReadFile, "of=": WriteFile} {
@@ -86,6 +87,26 @@ func (l *line) operandFiles(name string, cmd *Command) {
 		}
 		l.addFile(w, op)
 	}
+}
+
+// included returns a command with slashes in its words; excluded files, tests, branches and images are empty.
+func included(name string, cmd Command) *Command {
+	words := slices.Clone(cmd.Words)
+	for i := 1; i < len(words); i++ {
+		text, before := words[i].Text, words[i-1].Text
+		isNot := i > 1 && has(" ! -not ", words[i-2].Text) || i+1 < len(words) && words[i+1].Text == "-prune"
+		switch {
+		case before == "--exclude", strings.HasPrefix(text, "--exclude="), name == "rg" && before == "-g" && strings.HasPrefix(text, "!"),
+			name == "git" && (strings.HasPrefix(text, ":!") || strings.HasPrefix(text, ":(exclude)")),
+			name == "find" && isNot && has(" -name -iname -path -ipath -wholename ", before),
+			has(" go:-run go:-bench docker:-t docker:--tag git:-b git:-B git:--grep jest:-t vitest:-t pytest:-k ", name+":"+before):
+			words[i].Text = ""
+		case cmd.Shell != POSIX:
+			words[i].Text = strings.ReplaceAll(text, `\`, "/")
+		}
+	}
+	cmd.Words = words
+	return &cmd
 }
 
 // withoutScripts returns the words of a program without its patterns and scripts, or its mode, and adds the files of
@@ -177,7 +198,7 @@ func scriptsOf(name string, words []Word, isFirst bool) scripts {
 			continue
 		case strings.IndexByte(letters, text[at]) < 0:
 			isNumber := isSed && i+1 < len(words) && strings.Trim(words[i+1].Text, "0123456789") == "" // sed of macOS has no value here
-			if at == len(text)-1 && (isNumber || isAWK && text[at] != 'o') {
+			if at == len(text)-1 && (isNumber || name == "rg" || isAWK && text[at] != 'o') {
 				i++ // its value
 			} else if at == len(text)-1 {
 				value = i + 1
@@ -269,13 +290,13 @@ func (l *line) listDir() {
 var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w+@%][\w+@%.-]*\.[A-Za-z]\w{0,11}$`) })
 
 // textOperands are programs whose operands are text, also if they look like files.
-const textOperands = " cd echo printf test [ [[ export alias unset "
+const textOperands = " cd echo printf test [ [[ export alias unset write-output write-host "
 
 // wrappersWithFiles are wrappers whose options name files.
 const wrappersWithFiles = " ssh dotenv docker podman nerdctl docker-compose podman-compose kubectl oc npx go cargo "
 
 // bareOperands are programs whose operands may be files that look like names.
-const bareOperands = " 7z 7za aws black code eslint gsutil jest prettier pytest rclone ruff vitest "
+const bareOperands = " 7z 7za aws black code eslint fd fdfind gsutil jest prettier pytest rclone ruff vitest "
 
 // likelyFiles adds the words of another program that look like files: with a slash, or the name of a
 // hidden file. @name is a file of curl and others.
@@ -294,7 +315,8 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 	for i, w := range cmd.Words[1:] {
 		text := w.Text
 		isSubcommand := i == 1 || i == 3 && cmd.Words[1].Text == "-C"
-		isPath = isPath || name == "git" && (i > 0 && cmd.Words[i].Text == "--" || isSubcommand && has(" add rm mv restore ", cmd.Words[i].Text))
+		isPath = isPath || name == "git" && i > 0 && cmd.Words[i].Text == "--" ||
+			isSubcommand && has(" git:add git:rm git:mv git:restore git:archive docker:build docker:cp ", name+":"+cmd.Words[i].Text)
 		if isStart = isStart && !strings.HasPrefix(text, "-") && text != "(" && text != "!"; isStart {
 			l.addFile(w, ListFile)
 			continue
@@ -318,7 +340,7 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 			}
 		}
 		before, _, isVolume := strings.Cut(text, ":")
-		if isVolume && has(wrappersWithFiles, name) && (strings.HasPrefix(before, "/") || strings.HasPrefix(before, ".")) {
+		if isVolume && has(wrappersWithFiles, name) && before != "" && strings.Contains("./"+Expansion, before[:1]) {
 			l.addFile(Word{Text: before, Span: w.Span}, UseFile)
 		}
 		if name == "find" && i > 0 && has(" -name -iname -path -ipath -wholename ", cmd.Words[i].Text) {

@@ -286,13 +286,16 @@ func (l *line) runs(name string, cmd *Command) {
 		if (name == "ssh" || name == "rsh") && operandCount(words) <= 1 {
 			l.input(cmd) // of the shell on the host
 		}
-		isCertain := l.wrapped(skip, cmd)
+		certain := l.wrapped(skip, cmd)
 		_, effect := programs.ExecutingOption(texts(cmd.Words))
-		if isCertain && (programs.IsPlainWrapper(name) || effect != programs.Executes && has(" docker podman nerdctl kubectl oc ", name)) {
+		if certain > 0 && (programs.IsPlainWrapper(name) || effect != programs.Executes && has(" docker podman nerdctl kubectl oc ", name)) {
 			return // its other words are text
 		}
-		if effect == programs.Executes || !has(joiners, name) { // whose words were read
-			l.options(name, cmd)
+		if own := *cmd; effect == programs.Executes || !has(joiners, name) { // whose words were read
+			if certain > 0 && has(" npx bunx ", name) { // options after the program are its own
+				own.Words = own.Words[:certain]
+			}
+			l.options(name, &own)
 		}
 	default:
 		l.options(name, cmd)
@@ -502,8 +505,8 @@ func join(words []Word) (line Word) {
 }
 
 // wrapped reads the command in the operands of another. Where an option may take the next word as its
-// value, both readings count. It reports whether one word is certainly the command.
-func (l *line) wrapped(skip int, cmd *Command) bool {
+// value, both readings count. It returns the index of the word that is certainly the command, or 0.
+func (l *line) wrapped(skip int, cmd *Command) (certain int) {
 	name, afterOption := cmd.name(), false
 	for i := 1; i < len(cmd.Words); i++ {
 		w := cmd.Words[i]
@@ -524,21 +527,21 @@ func (l *line) wrapped(skip int, cmd *Command) bool {
 		case mayBeOperand && (w.Dynamic || w.Pattern):
 		case has(joiners, name):
 			if !l.mayWrap(cmd.Words[i:]) {
-				return false
+				return 0
 			}
 			l.joined(cmd.Words[i:], cmd)
 		default:
 			l.command(cmd.Words[i:], cmd)
 		}
 		if !mayBeOperand {
-			return true
+			return i
 		}
 		if !afterOption {
 			skip--
 		}
 		afterOption = false
 	}
-	return false
+	return 0
 }
 
 func isAssignment(text string) bool {

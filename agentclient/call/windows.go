@@ -265,9 +265,7 @@ func (r *windowsReader) addWindows(cmd Command) {
 	}
 	name := programs.ProgramName(program.Text, true)
 	r.windowsFiles(name, &cmd)
-	if slices.Contains([]string{"cd", "chdir", "pushd", "set-location", "sl"}, name) {
-		r.changeDir("cd", &cmd)
-	}
+	r.changeDir(strings.NewReplacer("set-location", "cd", "push-location", "pushd", "pop-location", "popd", "sl", "cd").Replace(name), &cmd)
 	switch name {
 	case "powershell", "pwsh", "cmd", "bash", "sh", "wsl":
 		r.runsScript(name, &cmd)
@@ -308,7 +306,7 @@ func (l *line) runsScript(name string, cmd *Command) bool {
 		case isPS && strings.HasPrefix(option, "-c"):
 			l.scriptIn(PowerShell, strings.Join(texts(rest[i+1:]), " "), rest[i+1], cmd)
 			return true
-		case name == "cmd" && (option == "/c" || option == "/k"):
+		case name == "cmd" && has(" /c /k //c //k ", option): // // in Git Bash
 			l.scriptIn(Cmd, strings.Join(texts(rest[i+1:]), " "), rest[i+1], cmd)
 			return true
 		case !isPS && name != "cmd" && strings.HasPrefix(option, "-") && strings.Contains(option, "c"):
@@ -339,7 +337,7 @@ read: get-content gc cat type select-string sls import-csv import-clixml get-fil
 write: set-content sc add-content ac out-file new-item ni clear-content clc tee-object export-csv export-clixml md mkdir
 delete: remove-item ri rm rmdir rd del erase
 move: move-item mi mv move rename-item rni ren
-use: copy-item cpi cp copy xcopy robocopy get-item gi test-path
+use: copy-item cpi cp copy xcopy robocopy get-item gi test-path compress-archive expand-archive
 list: get-childitem gci ls dir tree
 `)
 })
@@ -348,13 +346,14 @@ list: get-childitem gci ls dir tree
 // else what looks like a file.
 func (r *windowsReader) windowsFiles(name string, cmd *Command) {
 	op, isKnown := windowsOperands()[name]
-	if _, hasOutputs := outputOptions[name]; !isKnown && hasOutputs || programs.EditsInPlace(texts(cmd.Words)) {
-		r.operandFiles(name, cmd) // a program of both systems
+	if !isKnown && name != "" {
+		r.operandFiles(name, cmd) // a program of both systems: all but names with blanks and patterns
 	}
 	for i, w := range cmd.Words {
 		text := strings.ReplaceAll(w.Text, `\`, "/")
-		isFile := looksLikePath(text) || isKnown && i > 0 && text != ""
-		if isText := name == "echo" || name == "write-output" || name == "write-host" || strings.HasPrefix(text, "-"); isText || !isFile || i == 0 && !w.IsQuoted {
+		isFile := looksLikePath(text) && (name == "" || strings.ContainsAny(text, " *")) || isKnown && i > 0 && text != "" ||
+			name == "" && strings.HasPrefix(text, Expansion) && strings.Contains(text, "/")
+		if has(textOperands, name) || strings.HasPrefix(text, "-") || !isFile || i == 0 && !w.IsQuoted {
 			continue
 		}
 		for file := range strings.SplitSeq(text, ",") {

@@ -103,6 +103,10 @@ func effectsOn(t *testing.T, file string) map[string]policy.Effect {
 		p := mustParsePolicy(t, `{"rules": [{"tool": "*", "when": {"file": {"glob": "`+glob+`"}}, "then": "deny"}]}`)
 		c := bashCall(strings.ReplaceAll(command, "⏎", "\n"))
 		c.Dir = "/home/dev/shop"
+		if line, isPowerShell := strings.CutPrefix(command, "PS> "); isPowerShell {
+			c = bashCall(line)
+			c.Name, c.Alias, c.Command, c.Dir = "PowerShell", "", "", `C:\work\shop`
+		}
 		effects[line] = p.Evaluate(c).Effect
 	}
 	return effects
