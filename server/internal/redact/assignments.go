@@ -107,7 +107,10 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 		return v, false
 	}
 	spaced := sep > i
+	pair := pairedValue.Find(b[to:min(len(b), to+64)])
 	switch c := b[sep]; {
+	case pair != nil:
+		v.at, v.style = to+len(pair), envStyle
 	case c == '=' || c == ':':
 		next := sep + 1
 		if next < len(b) && (b[next] == '=' || c == '=' && b[next] == '>') { // := and =>; == is a comparison
@@ -177,8 +180,11 @@ var isSwitch = regexp.MustCompile(`^--?(no|ask|show|skip|use|with|without|prompt
 var (
 	endsLine = regexp.MustCompile(`^(["'` + "`" + `\\]|[ \t]*(\r?\n|$))`)
 	// chosen matches a password that a person made up, unlike typeName.
-	chosen   = regexp.MustCompile(`^[a-z0-9!@#$%^&*-]*([a-z][0-9]|[0-9!@#$%^&*][a-z])[a-z0-9!@#$%^&*-]*$`)
-	typeName = regexp.MustCompile(`^.{0,7}$|^(u?int|float|str|bool|byte|sha|utf|base|varchar|char|decimal|uuid|md|v)[a-z]*[0-9]|^[a-z-]+$`)
+	chosen = regexp.MustCompile(`^[a-z0-9!@#$%^&*-]*([a-z][0-9]|[0-9!@#$%^&*][a-z])[a-z0-9!@#$%^&*-]*$|` +
+		`^\w[\w!@#$%^&*-]*([!@#$%^&*][A-Za-z0-9]|[0-9][A-Za-z]+[0-9])[\w!@#$%^&*-]*$|^[A-Za-z0-9+/]+==?$`)
+	// pairedValue is between the name of a variable and its value, as in - name: NAME, value: VALUE.
+	pairedValue = regexp.MustCompile(`^["']?,?\s*["']?value["']?: *`)
+	typeName    = regexp.MustCompile(`^.{0,7}$|^(u?int|float|str|bool|byte|sha|utf|base|varchar|char|decimal|uuid|md|v)[a-z]*[0-9]|^[a-z-]+$`)
 )
 
 // looksRandom reports whether a value has the form of a key in base64, and not of a name or a path.
@@ -190,7 +196,7 @@ func looksRandom(text []byte) bool {
 var keySigns = regexp.MustCompile(`[/+=]|[0-9].*[0-9].*[0-9]`)
 
 func isHeader(name []byte) bool {
-	return bytes.EqualFold(name, []byte("authorization")) || bytes.EqualFold(name, []byte("cookie"))
+	return bytes.HasSuffix(bytes.ToLower(name), []byte("authorization")) || bytes.EqualFold(name, []byte("cookie"))
 }
 
 func isSlash(c byte) bool { return c == '\\' }

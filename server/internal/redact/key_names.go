@@ -25,7 +25,7 @@ var keyNames = []keyName{
 	{rule: "password", words: "passphrase", suffix: true},
 	{rule: "password", words: "pass", follows: true},
 	{rule: "password", words: "passwords", deep: true, numbers: true},
-	{rule: "password", words: "mysqlpwd", literal: "mysql"},
+	{rule: "password", words: "pwd", follows: true},
 	{rule: "password", words: "sshpass"},
 	{rule: "password", words: "storepass"},
 	{rule: "password", words: "keypass"},
@@ -34,7 +34,7 @@ var keyNames = []keyName{
 	{rule: "token", words: "token", suffix: true},
 	{rule: "api_key", words: "apikey", literal: "api", suffix: true},
 	{rule: "api_key", words: "subscriptionkey", literal: "subscription"},
-	{rule: "api_key", words: "authkey"},
+	{rule: "api_key", words: "authkey", literal: "auth"},
 	{rule: "access_key", words: "accesskey", literal: "access"},
 	{rule: "access_key", words: "accountkey", literal: "account"},
 	{rule: "private_key", words: "privatekey", literal: "private"},
@@ -51,10 +51,10 @@ var keyNames = []keyName{
 }
 
 // trailingWords may follow a secret name: secret_key, password2.
-var trailingWords = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted"}
+var trailingWords = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted", "string"}
 
-// passWords come before a "pass" that is not a password.
-var passWords = []string{"by", "first", "second", "last", "one", "two", "multi", "single", "did", "all", "tests", "com", "sur"}
+// passWords come before a "pass" or "pwd" that is not a password.
+var passWords = []string{"by", "first", "second", "last", "one", "two", "multi", "single", "did", "all", "tests", "com", "sur", "old"}
 
 // maxNameBytes limits how much of a name is read, counted from its end.
 const maxNameBytes = 64
