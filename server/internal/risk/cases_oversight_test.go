@@ -292,6 +292,13 @@ var oversightCommands = []string{
 	`P=$(pgrep -f "$(cat)" <<< hookback); kill $P`,
 	strings.Repeat("P=$(true); kill $P; ", 140) + "P=$(pgrep hookback); kill $P",
 	"tmux kill-session -t hookback",
+	"ps -ef | grep hook | awk '{print $2}' | xargs kill -9",
+	"python3 -c \"import psutil; [p.kill() for p in psutil.process_iter() if 'hookback' in p.name()]\"",
+	"python3 -c \"import os,subprocess; os.kill(int(subprocess.check_output(['pgrep','hookback'])), 9)\"",
+	"node -e \"process.kill(require('child_process').execSync('pgrep hookback'))\"",
+	"systemctl --user freeze hookback",
+	"systemctl --user stop 'hook*'",
+	"launchctl kickstart -k gui/501/dev.hookback.hub",
 }
 
 // plainCommands are about Hookback, or look like the commands above, and change nothing about approval.
@@ -423,6 +430,10 @@ var plainCommands = []string{
 	"for p in $(pgrep node); do kill $p; done",
 	"cd ~/hookback && kill $PID",
 	"tmux kill-session -t build",
+	"systemctl --user status hookback.service",
+	"systemctl restart webhook",
+	"ps -ef | grep webhook | awk '{print $2}' | xargs kill",
+	"python3 -c \"print('hookback skills')\"",
 }
 
 // oversightOf returns the oversight findings of a call.
@@ -475,6 +486,14 @@ func TestAssess_OversightTools(t *testing.T) {
 		{"PowerShell", `{"command":"Get-Process hookback* | Stop-Process"}`, project, true},
 		{"PowerShell", `{"command":"Stop-Process -Id (Get-Process hookback).Id"}`, project, true},
 		{"PowerShell", `{"command":"(Get-Process hookback).Kill()"}`, project, true},
+		{"PowerShell", `{"command":"Get-Process | Where-Object { $_.Name -like 'hookback*' } | Stop-Process"}`, project, true},
+		{"PowerShell", `{"command":"wmic process where \"name='hookback.exe'\" delete"}`, project, true},
+		{"PowerShell", `{"command":"sc.exe stop hookback"}`, project, true},
+		{"PowerShell", `{"command":"Set-Service hookback -StartupType Disabled"}`, project, true},
+		{"PowerShell", `{"command":"Remove-Item (Get-Command hookback).Source"}`, project, true},
+		{"PowerShell", `{"command":"Get-Content .claude\\settings.json"}`, `C:\work\shop`, false},
+		{"PowerShell", `{"command":"net stop spooler"}`, project, false},
+		{"cmd", `{"command":"net stop hookback"}`, project, true},
 		{"PowerShell", `{"command":"$env:HOOKBACK_URL = 'http://x'"}`, project, true},
 		{"PowerShell", `{"command":"Remove-Item Env:HOOKBACK_URL"}`, project, true},
 		{"PowerShell", `{"command":"Get-Process hookback; Get-Item Env:HOOKBACK_URL"}`, project, false},

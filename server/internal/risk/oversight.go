@@ -68,7 +68,7 @@ func (a *assessor) checkHubFiles(inv *invocation) {
 }
 
 // fileReaders print files or copy them elsewhere. Handlers check what the last six write.
-var fileReaders = newSet("less more bat yq awk gawk mawk nawk sed cp mv scp rsync ln install")
+var fileReaders = newSet("less more bat yq awk gawk mawk nawk get-content select-string sed cp mv scp rsync ln install")
 
 // checkSettingsFiles adds a finding if a program that is not known to only read names a file that
 // decides whether agents ask.
@@ -84,7 +84,7 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 	if at < 0 || fileReaders[inv.name] && !edits || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
 		return
 	}
-	if isGit && (sub == "add" || sub == "commit") {
+	if isGit && (sub == "add" || sub == "commit") || inv.name == "systemctl" && (sub == "status" || sub == "show" || sub == "cat") {
 		return
 	}
 	words := inv.words()
@@ -185,6 +185,9 @@ func (a *assessor) checkOversightInCode(text string, sp call.Span) {
 	if oversight.RunsHookback(text) {
 		a.add(runsHookback, sp)
 	}
+	if hubName.MatchString(text) && killingCalls.MatchString(text) {
+		a.add(stopsHub, sp)
+	}
 	writes := containsAny(text, writingCalls)
 	writesFolder := containsAny(text, movingCalls) || writes && containsAny(text, []string{"settings.", "hooks.json", "config.toml"})
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("'\"`,;()<>\n", r) }) {
@@ -259,12 +262,13 @@ func selectsHub(c call.Command) bool {
 
 var (
 	// hubName is also that of a variable with the id of its process, and grep does not find itself by [h]ookback.
-	hubName = regexp.MustCompile(`(?i)\[?h\]?ookback`)
+	hubName = regexp.MustCompile(`(?i)\[?h\]?ookback|(grep|awk) +[/'"]*hook\b`)
 	// hubPort is the port on which the hub listens by default, in a command that finds its process.
 	hubPort = regexp.MustCompile(`(:|\b(port|grep)[ =])4000\b`)
 	// stopsHubProcess is Stop-Process, Kill() or taskkill next to a process of the hub.
-	stopsHubProcess = regexp.MustCompile(`(?is)(get-process|gps)\s[^;|]*hookback.*(kill|stop)|` +
-		`(kill|stop-process).*(get-process|gps)\s[^;|]*hookback`)
+	stopsHubProcess = regexp.MustCompile(`(?is)(get-process|gps|win32_process|wmic)\b[^;]*hookback.*(kill|stop|spps|terminate|delete)|` +
+		`(kill|stop-process|spps).*(get-process|gps)\s[^;|]*hookback|(remove|move|rename)-item[^;]*(get-command|gcm)\s+hookback`)
+	killingCalls    = regexp.MustCompile(`\bkill(pg)?[( ]|\.terminate\(|pkill|killall`)
 	setsHubVariable = regexp.MustCompile(`(?i)\$env:hookback_\w+\s*=|(set|new|clear|remove)-item\s[^;|]*env:\\?hookback|` +
 		`setenvironmentvariable\(['"]hookback`)
 )

@@ -80,9 +80,10 @@ var ruleTable = []tableRow{
 		fuser -k|--kill ~4000/tcp
 		kill-port|kill-port-process =4000`},
 	{stopsHub, `
-		systemctl stop|disable|mask|kill|restart|try-restart|edit|revert|set-property ~hookback
+		systemctl stop|disable|mask|kill|restart|try-restart|edit|revert|freeze|set-property ~hookback|~hook*
 		service|rc-service ~hookback =stop|restart
-		launchctl unload|bootout|remove|stop|kill|disable ~hookback
+		launchctl unload|bootout|remove|stop|kill|disable|kickstart ~hookback
+		sc|net stop|delete|config|pause ~hookback
 		tmux kill-session|kill-window|kill-pane|respawn-pane ~hookback
 		docker|podman stop|kill|rm|restart|pause|update|rename ~hookback
 		docker|podman container stop|kill|rm|restart|pause|update|rename ~hookback
@@ -96,7 +97,7 @@ var ruleTable = []tableRow{
 		pacman ~hookback -R
 		flatpak|nix-env|nix uninstall|-e|remove ~hookback
 		killall5
-		stop-service|stop-scheduledtask|unregister-scheduledtask|disable-scheduledtask ~hookback`},
+		stop-service|set-service|stop-scheduledtask|unregister-scheduledtask|disable-scheduledtask ~hookback`},
 	{rule{"oversight", high, "It presses keys or buttons on the screen, and so may answer a request in your place."}, `
 		xdotool key|keydown|type|click|mousedown
 		ydotool|wtype|dotool|cliclick|xte|xvkbd
