@@ -1,11 +1,15 @@
 package peer
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
-	"net"
+	"encoding/hex"
 	"net/netip"
+	"os"
+	"strconv"
+	"strings"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -80,25 +84,53 @@ func diagRequest(remote, local netip.AddrPort) []byte {
 // readTable searches /proc/net/tcp and /proc/net/tcp6. IPv6 sockets are in the latter even
 // if they carry IPv4.
 func readTable(remote, local netip.AddrPort) (socket, error) {
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return socket{}, err
-	}
-	for _, read := range []func() (procfs.NetTCP, error){proc.NetTCP, proc.NetTCP6} {
-		lines, err := read()
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		f, err := os.Open(file)
 		if err != nil {
 			continue
 		}
-		for _, l := range lines {
-			if tableAddr(l.LocalAddr, l.LocalPort) == remote && tableAddr(l.RemAddr, l.RemPort) == local {
-				return socket{inode: l.Inode, uid: uint32(l.UID)}, nil
-			}
+		s, ok := scanTable(bufio.NewScanner(f), remote, local)
+		_ = f.Close()
+		if ok {
+			return s, nil
 		}
 	}
 	return socket{}, unix.ENOENT
 }
 
-func tableAddr(ip net.IP, port uint64) netip.AddrPort {
-	addr, _ := netip.AddrFromSlice(ip)
-	return netip.AddrPortFrom(addr.Unmap(), uint16(port))
+func scanTable(lines *bufio.Scanner, remote, local netip.AddrPort) (socket, bool) {
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		if len(f) < 10 {
+			continue
+		}
+		from, ok1 := tableAddr(f[1])
+		to, ok2 := tableAddr(f[2])
+		if !ok1 || !ok2 || from != remote || to != local {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(f[7], 10, 32)
+		inode, err2 := strconv.ParseUint(f[9], 10, 64)
+		return socket{inode: inode, uid: uint32(uid)}, err1 == nil && err2 == nil
+	}
+	return socket{}, false
+}
+
+// tableAddr parses an address such as 0100007F:1F90, which consists of 32-bit words in
+// host byte order.
+func tableAddr(s string) (netip.AddrPort, bool) {
+	host, port, ok := strings.Cut(s, ":")
+	raw, err := hex.DecodeString(host)
+	p, err2 := strconv.ParseUint(port, 16, 16)
+	if !ok || err != nil || err2 != nil || len(raw)%4 != 0 {
+		return netip.AddrPort{}, false
+	}
+	var fixed bytes.Buffer
+	for i := 0; i < len(raw); i += 4 {
+		var word [4]byte
+		binary.BigEndian.PutUint32(word[:], binary.NativeEndian.Uint32(raw[i:]))
+		fixed.Write(word[:])
+	}
+	addr, ok := netip.AddrFromSlice(fixed.Bytes())
+	return netip.AddrPortFrom(addr.Unmap(), uint16(p)), ok
 }
