@@ -28,7 +28,7 @@ type AlertKind string
 const (
 	AlertStuck  AlertKind = "stuck"  // an agent in the middle of a turn reports nothing and waits for no person
 	AlertErrors AlertKind = "errors" // many of the last tool calls of a session failed
-	AlertLoop   AlertKind = "loop"   // a session repeats the same call, or the same failure
+	AlertLoop   AlertKind = "loop"   // an agent of a session repeats the same call, or the same failure
 	AlertSpend  AlertKind = "spend"  // the cost within a window
 )
 

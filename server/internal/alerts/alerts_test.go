@@ -271,6 +271,36 @@ func TestLoop_CountsEachAgent(t *testing.T) {
 	x.requireClosed(1)
 }
 
+// A subagent that was killed reports no end. The other agents of its session go on.
+func TestLoop_EndsWithKilledSubagent(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, control.AlertRule{Kind: control.AlertLoop, Failures: 3})
+	for range 3 {
+		x.post("s", "PostToolUseFailure", `{"agent_id":"a1","tool_name":"Bash","tool_input":{"command":"make"},"error":"exit status 2"}`)
+	}
+	x.now = x.now.Add(9 * time.Minute)
+	x.end("ls", "")
+	x.requireOpen("The same call failed 3 times in a row with the same error.")
+	x.now = x.now.Add(time.Minute)
+	x.end("ls", "")
+	x.requireClosed(1)
+}
+
+// Hostile names of agents end no loop but those of the agents that made no call for longest.
+func TestLoop_RemembersNewestAgents(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t, control.AlertRule{Kind: control.AlertLoop, Failures: 3})
+	for i := range 120 {
+		x.now = x.now.Add(time.Millisecond)
+		if i%40 == 0 {
+			x.end("make", "exit status 2")
+		} else if i%40 > 10 {
+			x.post("s", "PostToolUse", fmt.Sprintf(`{"agent_id":"a%d","tool_name":"Read","tool_input":{"file_path":"a"}}`, i))
+		}
+	}
+	x.requireOpen("The same call failed 3 times in a row with the same error.")
+}
+
 func TestStuck_TelemetryIsSignOfLife(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t, control.AlertRule{Kind: control.AlertStuck})

@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,8 +22,11 @@ const (
 	maxWaits = 64 // ended waits per session, the newest
 	// failedRun is the number of failed calls in a row from which a session is failing.
 	failedRun = 3
-	// maxAgents limits the agents of a session whose repeated calls are counted. Beyond it, counting starts again.
+	// maxAgents limits the agents of a session whose repeated calls are counted. Beyond it, the one whose last call
+	// is the oldest is forgotten.
 	maxAgents = 32
+	// repeatsMS is how long the calls of an agent count without another one. One that was killed reports no end.
+	repeatsMS = 600_000
 	// maxText limits the text of a step, in characters.
 	maxText = 241
 )
@@ -42,8 +46,14 @@ type Activity struct {
 	counts [Buckets]int64 // by bucket number modulo Buckets
 	newest int64          // number of the newest bucket
 
-	results []bool                     // whether the last calls failed, the newest last; at most control.MaxAlertCalls
-	repeats map[string]*digest.Repeats // by agent: subagents run at the same time
+	results []bool              // whether the last calls failed, the newest last; at most control.MaxAlertCalls
+	repeats map[string]*repeats // by agent: subagents run at the same time
+}
+
+// repeats are the repeated calls of an agent.
+type repeats struct {
+	digest.Repeats
+	at int64 // Unix ms of its last call
 }
 
 // openCall is a tool call without an end.
@@ -81,21 +91,29 @@ func (a *Activity) FailedOf(n int) (failed int, ok bool) {
 // highest numbers of its agents.
 func (a *Activity) Repeats() (calls, failures int) {
 	for _, r := range a.repeats {
-		calls, failures = max(calls, r.Equal), max(failures, r.Failures)
+		if r.at > a.LastAt-repeatsMS {
+			calls, failures = max(calls, r.Equal), max(failures, r.Failures)
+		}
 	}
 	return calls, failures
 }
 
-// repeatsOf returns the repeated calls of an agent.
-func (a *Activity) repeatsOf(agent string) *digest.Repeats {
-	r := a.repeats[agent]
+// repeatsOf returns the repeated calls of the agent of a call.
+func (a *Activity) repeatsOf(f *digest.EventFacts) *repeats {
+	r := a.repeats[f.Agent]
 	if r == nil {
-		if a.repeats == nil || len(a.repeats) >= maxAgents {
-			a.repeats = map[string]*digest.Repeats{}
+		if len(a.repeats) >= maxAgents {
+			delete(a.repeats, slices.MinFunc(slices.Collect(maps.Keys(a.repeats)), func(x, y string) int {
+				return cmp.Compare(a.repeats[x].at, a.repeats[y].at)
+			}))
 		}
-		r = &digest.Repeats{}
-		a.repeats[agent] = r
+		if a.repeats == nil {
+			a.repeats = map[string]*repeats{}
+		}
+		r = &repeats{}
+		a.repeats[f.Agent] = r
 	}
+	r.at = f.At
 	return r
 }
 
@@ -111,11 +129,11 @@ func (a *Activity) add(e *store.Event, onFailure func(*digest.EventFacts, int)) 
 	switch f.Kind {
 	case digest.ToolStart:
 		a.InTurn = true
-		a.repeatsOf(f.Agent).Step()
+		a.repeatsOf(f).Step()
 		a.start(e, f)
 	case digest.ToolEnd:
 		a.InTurn = true
-		if r := a.repeatsOf(f.Agent); r.Add(f) {
+		if r := a.repeatsOf(f); r.Add(f) {
 			a.results = append(a.results[max(0, len(a.results)-control.MaxAlertCalls+1):], f.Failed)
 			if f.Failed && onFailure != nil {
 				onFailure(f, r.Failures)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -46,6 +45,7 @@ type Tracker struct {
 	store     Store
 	started   bool
 	onFailure func(f *digest.EventFacts, equal int)
+	after     int64 // last row whose failure is not reported
 }
 
 // New returns a tracker that has read nothing.
@@ -73,12 +73,12 @@ func (t *Tracker) Do(ctx context.Context, read func() error) error {
 	return read()
 }
 
-// OnFailure calls fn, or nothing if it is nil, for each failed call that is read from now on, within Do. equal is the
-// number of equal failures of that agent in a row.
+// OnFailure calls fn, or nothing if it is nil, for each failed call that is stored from now on, within Do. equal is the
+// number of equal failures of that agent in a row, with earlier ones.
 func (t *Tracker) OnFailure(fn func(f *digest.EventFacts, equal int)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.onFailure = fn
+	t.onFailure, t.after = fn, t.store.Head()
 }
 
 // advance reads the log up to its end.
@@ -104,9 +104,7 @@ func (t *Tracker) advance(ctx context.Context) error {
 			break
 		}
 		for i := range rows {
-			if err := t.apply(&rows[i]); err != nil {
-				return err
-			}
+			t.apply(&rows[i])
 		}
 	}
 	t.forget()
@@ -125,15 +123,14 @@ func (t *Tracker) restart(ctx context.Context, head int64) error {
 		return err
 	}
 	for _, e := range events {
-		if err := t.addRequest(e); err != nil {
-			return err
-		}
+		t.addRequest(e)
 	}
 	t.started = true
 	return nil
 }
 
-func (t *Tracker) apply(row *store.LogRow) error {
+// apply adds a row. A question that can't be read is left out: alerts and freezes go on without it.
+func (t *Tracker) apply(row *store.LogRow) {
 	e := row.Event
 	t.At = row.Seq
 	if t.KnownFrom == 0 && !row.Change {
@@ -142,25 +139,29 @@ func (t *Tracker) apply(row *store.LogRow) error {
 	switch {
 	case row.Change && !row.Ends:
 		if r := t.Open[e.ID]; r != nil {
-			return readStatus(e, &r.Status)
+			r.Status = readStatus(e)
 		}
-		return nil
+		return
 	case e.App == schema.TestApp || digest.IsImport(e.Type):
-		return nil
+		return
 	}
 	a := t.session(store.SessionKey{App: e.App, Session: e.Session})
 	a.LastAt = max(a.LastAt, e.ReceivedAt.UnixMilli())
 	switch {
 	case row.Ends:
-		return t.resolve(a, e)
+		t.resolve(a, e)
+		return
 	case digest.IsTelemetry(e.Type): // a sign of life, and no activity
-		return nil
+		return
 	}
-	a.add(e, t.onFailure)
-	if e.Question == nil {
-		return nil
+	if row.Seq > t.after {
+		a.add(e, t.onFailure)
+	} else {
+		a.add(e, nil)
 	}
-	return t.addRequest(e)
+	if e.Question != nil {
+		t.addRequest(e)
+	}
 }
 
 func (t *Tracker) session(key store.SessionKey) *Activity {
@@ -172,19 +173,16 @@ func (t *Tracker) session(key store.SessionKey) *Activity {
 	return a
 }
 
-func readStatus(e *store.Event, into *schema.Status) error {
-	*into = schema.Status{}
-	if err := json.Unmarshal(e.Status, into); err != nil {
-		return fmt.Errorf("read stored status of question %d: %w", e.ID, err)
-	}
-	return nil
+func readStatus(e *store.Event) (st schema.Status) {
+	_ = json.Unmarshal(e.Status, &st)
+	return st
 }
 
 // addRequest adds a question, unless it is settled or a test.
-func (t *Tracker) addRequest(e *store.Event) error {
+func (t *Tracker) addRequest(e *store.Event) {
 	open, q, ok, err := query.ReadOpenRequest(e)
 	if err != nil || !ok {
-		return err
+		return
 	}
 	r := &Request{OpenRequest: open, key: store.SessionKey{App: e.App, Session: e.Session}, AskedAt: e.ReceivedAt.UnixMilli()}
 	r.Later = q.Appeal != nil && q.Appeal.Later
@@ -193,17 +191,12 @@ func (t *Tracker) addRequest(e *store.Event) error {
 	}
 	r.Text = schema.Shorten(r.Text, maxText)
 	t.Open[e.ID] = r
-	return nil
 }
 
 // resolve ends a question. The call of one that was not approved does not run.
-func (t *Tracker) resolve(a *Activity, e *store.Event) error {
-	r := t.Open[e.ID]
+func (t *Tracker) resolve(a *Activity, e *store.Event) {
+	r, st := t.Open[e.ID], readStatus(e)
 	delete(t.Open, e.ID)
-	var st schema.Status
-	if err := readStatus(e, &st); err != nil {
-		return err
-	}
 	if a.asked == e.ID {
 		if a.asked = 0; st.Source == schema.ByTimeout {
 			a.Phase = history.PhaseTerminal // its own prompt is left
@@ -216,7 +209,6 @@ func (t *Tracker) resolve(a *Activity, e *store.Event) error {
 	if st.Response == nil || st.Response.Permission == nil || !*st.Response.Permission {
 		a.end(e.Facts(nil))
 	}
-	return nil
 }
 
 // forget drops the sessions that were active the longest ago, if there are too many.

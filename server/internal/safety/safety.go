@@ -6,11 +6,13 @@ package safety
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/live"
@@ -43,20 +45,20 @@ type Config struct {
 // Follower applies the limit of equal failures to the log: of the same tool, arguments and error.
 type Follower struct {
 	Config
-	begun int64                // head of the log when Run began: earlier failures count, but another hub has acted on them
-	found []*digest.EventFacts // failures at the limit, as the tracker finds them
-	due   []*digest.EventFacts // those of found that Step has taken
+	found []*digest.EventFacts // failures at the limit; written and taken within Do of the tracker
+	due   []*digest.EventFacts // those that Step has taken
 }
 
-// New returns a follower that starts at the end of the log.
+// New returns a follower that does not run yet.
 func New(cfg Config) *Follower {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Follower{Config: cfg}
 }
 
-// Run applies the limit until ctx ends, and always returns nil. It may be called again.
+// Run applies the limit until ctx ends, and always returns nil. It may be called again. Failures before it count, but
+// another hub has acted on them.
 func (f *Follower) Run(ctx context.Context) error {
-	f.begun, f.found, f.due = f.Store.Head(), nil, nil
+	f.found, f.due = nil, nil
 	f.Live.OnFailure(f.count)
 	defer f.Live.OnFailure(nil)
 	_ = f.Feed.Follow(ctx, feed.Entry, func(*feed.Batch) error { // ends with ctx
@@ -69,7 +71,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	return nil
 }
 
-// Step applies the limit to the log up to its end. What fails is tried again in the next step.
+// Step applies the limit to the log up to its end. What fails is tried again in the next step, unless there are too
+// many freezes.
 func (f *Follower) Step(ctx context.Context) error {
 	if f.Limits.Active().EqualFailures == 0 {
 		return nil
@@ -79,7 +82,7 @@ func (f *Follower) Step(ctx context.Context) error {
 		return nil
 	})
 	for err == nil && len(f.due) > 0 {
-		if err = f.freeze(ctx, f.due[0]); err == nil {
+		if err = f.freeze(ctx, f.due[0]); err == nil || errors.Is(err, schema.ErrTooMany) {
 			f.due = f.due[1:]
 		}
 	}
@@ -90,7 +93,7 @@ func (f *Follower) Step(ctx context.Context) error {
 // as many more.
 func (f *Follower) count(facts *digest.EventFacts, equal int) {
 	l := f.Limits.current.Load()
-	if l.EqualFailures > 0 && equal%l.EqualFailures == 0 && int64(facts.ID) > max(l.since, f.begun) {
+	if l.EqualFailures > 0 && equal%l.EqualFailures == 0 && int64(facts.ID) > l.since {
 		f.found = append(f.found, facts)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/hookback/hookback/schema"
 	"github.com/hookback/hookback/schema/control"
 	"github.com/hookback/hookback/server/internal/feed"
 	"github.com/hookback/hookback/server/internal/hub"
@@ -182,15 +183,15 @@ func TestFollower_AppliesNewLimitAtOnce(t *testing.T) {
 	require.Len(t, x.freezes(), 1, "the fifth")
 }
 
-// brokenHub freezes nothing.
-type brokenHub struct{}
+// brokenHub freezes nothing, because of its error.
+type brokenHub struct{ error }
 
-func (brokenHub) FreezeSession(context.Context, control.Freeze) error { return errors.New("disk full") }
+func (b brokenHub) FreezeSession(context.Context, control.Freeze) error { return b.error }
 
 func TestFollower_RetriesFreeze(t *testing.T) {
 	t.Parallel()
 	x := newFixture(t)
-	x.Hub = brokenHub{}
+	x.Hub = brokenHub{errors.New("disk full")}
 	for range 3 {
 		x.fail()
 	}
@@ -198,6 +199,18 @@ func TestFollower_RetriesFreeze(t *testing.T) {
 	require.ErrorContains(t, x.Step(t.Context()), "disk full")
 	x.Hub = x.hub
 	require.Len(t, x.freezes(), 1)
+}
+
+// A hub with too many freezes says so once for each failure at the limit.
+func TestFollower_DropsFreezeBeyondLimit(t *testing.T) {
+	t.Parallel()
+	x := newFixture(t)
+	x.Hub = brokenHub{schema.ErrTooMany}
+	for range 3 {
+		x.fail()
+	}
+	require.ErrorIs(t, x.Step(t.Context()), schema.ErrTooMany)
+	require.NoError(t, x.Step(t.Context()))
 }
 
 // A page that shows what agents do may read the failures first.

@@ -1,6 +1,6 @@
 package digest
 
-// Repeats counts how often the newest call of a session was repeated. Its zero value has no call.
+// Repeats counts how often the newest call of an agent was repeated. Its zero value has no call.
 type Repeats struct {
 	Equal    int // calls in a row that equal the newest
 	Failures int // failures in a row that equal it, with the same error
