@@ -31,6 +31,9 @@ func (f *Flags) Call(ctx context.Context, r transport.Request, body, result any)
 	client := transport.NewClient()
 	defer client.CloseIdleConnections()
 	reply, err := transport.Do(ctx, client, r, token, refused)
+	for isSlow(err) && ctx.Err() == nil { // the client's limit for a connection is that of hooks
+		reply, err = transport.Do(ctx, client, r, token, refused)
+	}
 	switch {
 	case transport.IsUnstored(err):
 		return fmt.Errorf("no hub answers at %s: %w", r.Hub, RootCause(err))
@@ -38,6 +41,12 @@ func (f *Flags) Call(ctx context.Context, r transport.Request, body, result any)
 		return err
 	}
 	return json.Unmarshal(reply.Body, result)
+}
+
+// isSlow reports whether err is a connection that was not made in time.
+func isSlow(err error) bool {
+	var limit net.Error
+	return errors.Is(err, transport.ErrNotListening) && errors.As(err, &limit) && limit.Timeout()
 }
 
 // RootCause strips the layers of a network error and returns the innermost one, such as
@@ -51,6 +60,9 @@ func RootCause(err error) error {
 	}
 	if inner := (*os.SyscallError)(nil); errors.As(err, &inner) {
 		err = inner.Err
+	}
+	if inner := (*net.DNSError)(nil); errors.As(err, &inner) {
+		err = inner
 	}
 	return err
 }

@@ -143,7 +143,10 @@ func (w *waiter) poll(ctx context.Context) (s control.WaitStatus, err error) {
 	if err != nil {
 		return s, err
 	}
-	return s, json.Unmarshal(reply.Body, &s)
+	if err := json.Unmarshal(reply.Body, &s); err != nil {
+		return s, transport.Errorf(transport.ErrRetry, "the hub's reply can't be read: %w", err)
+	}
+	return s, nil
 }
 
 // collect takes the messages that wait for the session. Their text is "" if there are none.
