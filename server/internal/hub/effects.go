@@ -171,6 +171,9 @@ const maxPendingCalls = 200
 // several events per second, and each event is matched against all of them.
 func (h *Hub) pendingCalls(ctx context.Context, app, session string) (list []question.PendingCall, err error) {
 	ids, err := h.Store.PendingInSession(ctx, app, session)
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range ids[:min(len(ids), maxPendingCalls)] {
 		h.mu.Lock()
 		call, isCached := h.calls[id]
@@ -189,7 +192,7 @@ func (h *Hub) pendingCalls(ctx context.Context, app, session string) (list []que
 		}
 		list = append(list, call)
 	}
-	return list, err
+	return list, nil
 }
 
 // resumeQuestion handles the repeated POST of a question. An existing answer is

@@ -58,7 +58,7 @@ func New(cfg Config) *Hub {
 	return h
 }
 
-// countPending counts the pending questions. The rows of some of them may still follow.
+// countPending counts the pending questions. The rows of some of them may still follow; each uid counts once.
 func (h *Hub) countPending() {
 	pending, err := h.Store.Pending(context.Background())
 	if err != nil {

@@ -141,6 +141,8 @@ func (h *Hub) loadAskBacks(ctx context.Context) {
 	if err != nil {
 		h.Log.Error("newest questions not read; a repeated request may not show the question of a person", "err", err)
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for i := len(newest) - 1; i >= 0; i-- { // oldest first: the newest one counts
 		var st schema.Status
 		if json.Unmarshal(newest[i].Status, &st) == nil && h.isRecentAskBack(&st) {

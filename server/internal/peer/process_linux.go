@@ -59,9 +59,8 @@ func (f *socketCache) find(s socket) (*Process, bool) {
 		return cached, true
 	}
 	want := fmt.Sprintf("socket:[%d]", s.inode)
-	i := slices.IndexFunc(recent, func(l ProcessRef) bool { return isAlive(l) && hasSocket(l.PID, want) })
-	pid := 0
-	if i >= 0 {
+	var pid int
+	if i := slices.IndexFunc(recent, func(l ProcessRef) bool { return isAlive(l) && hasSocket(l.PID, want) }); i >= 0 {
 		pid = recent[i].PID
 	} else if pid = scanNow(s.inode); pid == 0 {
 		return nil, false

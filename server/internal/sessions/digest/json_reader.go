@@ -16,7 +16,8 @@ import (
 var decoderPool = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
 // Members calls fn with each member of the JSON object raw: its name, and as parts of raw its name as written
-// and its value. Equal names are left to fn. It returns the first error of fn, or a *schema.FieldError if raw is not exactly one object.
+// and its value. Equal names are left to fn. It returns the first error of fn, or a *schema.FieldError if raw
+// is not exactly one object.
 func Members(raw []byte, fn func(name string, rawName, value []byte) error) error {
 	return readEach(raw, '{', "object", fn)
 }
