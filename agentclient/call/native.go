@@ -313,7 +313,7 @@ func looksLikePath(text string) bool {
 	plain := strings.ReplaceAll(text, `\`, "/")
 	isHidden := text[0] == '.' && (text[1] >= 'a' && text[1] <= 'z' || text[1] >= 'A' && text[1] <= 'Z')
 	return volumeOf(plain) != "" || isHidden || strings.HasPrefix(plain, "./") || strings.HasPrefix(plain, "../") ||
-		strings.HasPrefix(plain, "**/") || strings.HasPrefix(plain, "*.") || strings.HasPrefix(plain, "file:/")
+		strings.HasPrefix(plain, "**/") || strings.HasPrefix(plain, "*.") || isFileURI(plain) && strings.HasPrefix(plain[5:], "/")
 }
 
 // paths adds the paths of an argument: a text, a list, or objects with paths.

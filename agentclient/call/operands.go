@@ -28,7 +28,6 @@ list: ls tree du dir
 
 // operandFiles adds the files in the operands of a command.
 func (l *line) operandFiles(name string, cmd *Command) {
-	cmd = included(name, *cmd)
 	if name == "dd" {
 		for _, w := range cmd.Words[1:] {
 			for prefix, op := range map[string]FileOp{"if=": ReadFile, "of=": WriteFile} {
@@ -89,26 +88,6 @@ func (l *line) operandFiles(name string, cmd *Command) {
 	}
 }
 
-// included returns a command with slashes in its words; excluded files, tests, branches and images are empty.
-func included(name string, cmd Command) *Command {
-	words := slices.Clone(cmd.Words)
-	for i := 1; i < len(words); i++ {
-		text, before := words[i].Text, words[i-1].Text
-		isNot := i > 1 && has(" ! -not ", words[i-2].Text) || i+1 < len(words) && words[i+1].Text == "-prune"
-		switch {
-		case before == "--exclude", strings.HasPrefix(text, "--exclude="), name == "rg" && before == "-g" && strings.HasPrefix(text, "!"),
-			name == "git" && (strings.HasPrefix(text, ":!") || strings.HasPrefix(text, ":(exclude)")),
-			name == "find" && isNot && has(" -name -iname -path -ipath -wholename ", before),
-			has(" go:-run go:-bench docker:-t docker:--tag git:-b git:-B git:--grep jest:-t vitest:-t pytest:-k ", name+":"+before):
-			words[i].Text = ""
-		case cmd.Shell != POSIX:
-			words[i].Text = strings.ReplaceAll(text, `\`, "/")
-		}
-	}
-	cmd.Words = words
-	return &cmd
-}
-
 // withoutScripts returns the words of a program without its patterns and scripts, or its mode, and adds the files of
 // those. Of a program that edits in place the names of copies are left out, too, as in -i.bak.
 func (l *line) withoutScripts(name string, words []Word, inPlace bool) (rest []Word) {
@@ -116,6 +95,7 @@ func (l *line) withoutScripts(name string, words []Word, inPlace bool) (rest []W
 	found := scriptsOf(name, words, !slices.ContainsFunc(words, hasMode))
 	for i, w := range words {
 		_, isCode := found.code[i]
+		isCode = isCode || name == "rg" && i > 0 && words[i-1].Text == "-g" && strings.HasPrefix(w.Text, "!") // files that it leaves out
 		if found.unsure[i] {
 			l.addMayBe(l.dir, w, ReadFile)
 		}
@@ -301,7 +281,7 @@ const bareOperands = " 7z 7za aws black code eslint fd fdfind gsutil jest pretti
 // likelyFiles adds the words of another program that look like files: with a slash, or the name of a
 // hidden file. @name is a file of curl and others.
 func (l *line) likelyFiles(name string, cmd *Command) {
-	if _, wraps := operandsBefore(name); wraps && programs.RunsCode(texts(cmd.Words)) && !has(wrappersWithFiles, name) {
+	if _, wraps := operandsBefore(name); wraps && cmd.Shell == POSIX && programs.RunsCode(texts(cmd.Words)) && !has(wrappersWithFiles, name) {
 		return // the command that it runs has them
 	}
 	if has(textOperands, name) && !(l.inWord && (name == "echo" || name == "printf")) {
@@ -317,6 +297,9 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		isSubcommand := i == 1 || i == 3 && cmd.Words[1].Text == "-C"
 		isPath = isPath || name == "git" && i > 0 && cmd.Words[i].Text == "--" ||
 			isSubcommand && has(" git:add git:rm git:mv git:restore git:archive docker:build docker:cp ", name+":"+cmd.Words[i].Text)
+		if name == "git" && (strings.HasPrefix(text, ":!") || strings.HasPrefix(text, ":(exclude)")) {
+			continue
+		}
 		if isStart = isStart && !strings.HasPrefix(text, "-") && text != "(" && text != "!"; isStart {
 			l.addFile(w, ListFile)
 			continue
@@ -412,7 +395,7 @@ func operandsOf(words []Word) (operands, values []Word) {
 			if path := strings.TrimLeft(w.Text, "-"+lettersAndDigits); !ok && len(path) > 1 && strings.IndexByte("./~", path[0]) >= 0 {
 				value, ok = path, true
 			}
-			if ok {
+			if ok && !strings.HasPrefix(w.Text, "--exclude=") {
 				values = append(values, Word{Text: value, Span: w.Span})
 			}
 		}

@@ -286,16 +286,13 @@ func (l *line) runs(name string, cmd *Command) {
 		if (name == "ssh" || name == "rsh") && operandCount(words) <= 1 {
 			l.input(cmd) // of the shell on the host
 		}
-		certain := l.wrapped(skip, cmd)
+		isCertain := l.wrapped(skip, cmd)
 		_, effect := programs.ExecutingOption(texts(cmd.Words))
-		if certain > 0 && (programs.IsPlainWrapper(name) || effect != programs.Executes && has(" docker podman nerdctl kubectl oc ", name)) {
+		if isCertain && (programs.IsPlainWrapper(name) || effect != programs.Executes && has(" docker podman nerdctl kubectl oc ", name)) {
 			return // its other words are text
 		}
-		if own := *cmd; effect == programs.Executes || !has(joiners, name) { // whose words were read
-			if certain > 0 && has(" npx bunx ", name) { // options after the program are its own
-				own.Words = own.Words[:certain]
-			}
-			l.options(name, &own)
+		if effect == programs.Executes || !has(joiners, name) { // whose words were read
+			l.options(name, cmd)
 		}
 	default:
 		l.options(name, cmd)
@@ -505,8 +502,8 @@ func join(words []Word) (line Word) {
 }
 
 // wrapped reads the command in the operands of another. Where an option may take the next word as its
-// value, both readings count. It returns the index of the word that is certainly the command, or 0.
-func (l *line) wrapped(skip int, cmd *Command) (certain int) {
+// value, both readings count. It reports whether one word is certainly the command.
+func (l *line) wrapped(skip int, cmd *Command) bool {
 	name, afterOption := cmd.name(), false
 	for i := 1; i < len(cmd.Words); i++ {
 		w := cmd.Words[i]
@@ -527,21 +524,21 @@ func (l *line) wrapped(skip int, cmd *Command) (certain int) {
 		case mayBeOperand && (w.Dynamic || w.Pattern):
 		case has(joiners, name):
 			if !l.mayWrap(cmd.Words[i:]) {
-				return 0
+				return false
 			}
 			l.joined(cmd.Words[i:], cmd)
 		default:
 			l.command(cmd.Words[i:], cmd)
 		}
 		if !mayBeOperand {
-			return i
+			return true
 		}
 		if !afterOption {
 			skip--
 		}
 		afterOption = false
 	}
-	return 0
+	return false
 }
 
 func isAssignment(text string) bool {

@@ -347,11 +347,16 @@ list: get-childitem gci ls dir tree
 func (r *windowsReader) windowsFiles(name string, cmd *Command) {
 	op, isKnown := windowsOperands()[name]
 	if !isKnown && name != "" {
-		r.operandFiles(name, cmd) // a program of both systems: all but names with blanks and patterns
+		other := *cmd // a program of both systems
+		other.Words = slices.Clone(cmd.Words)
+		for i := range other.Words {
+			other.Words[i].Text = strings.ReplaceAll(other.Words[i].Text, `\`, "/")
+		}
+		r.operandFiles(name, &other)
 	}
 	for i, w := range cmd.Words {
 		text := strings.ReplaceAll(w.Text, `\`, "/")
-		isFile := looksLikePath(text) && (name == "" || strings.ContainsAny(text, " *")) || isKnown && i > 0 && text != "" ||
+		isFile := looksLikePath(text) || isKnown && i > 0 && text != "" ||
 			name == "" && strings.HasPrefix(text, Expansion) && strings.Contains(text, "/")
 		if has(textOperands, name) || strings.HasPrefix(text, "-") || !isFile || i == 0 && !w.IsQuoted {
 			continue
