@@ -19,7 +19,7 @@ func (r *Redactor) findAssignment(s *scan, at int) (match, bool) {
 		return match{}, valueMayFollow(s.b, from, to)
 	}
 	v, ok := valueAt(s.b, from, to)
-	if !ok || s.layout != nil && v.mayBeCode(s.b, from) && !s.layout.entries[v.at] {
+	if !ok || !rule.mayBe(s.b[v.at:]) || s.layout != nil && v.mayBeCode(s.b, from) && !s.layout.entries[v.at] {
 		return match{}, false
 	}
 	m, ok := v.locate(s)
@@ -107,10 +107,11 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 		return v, false
 	}
 	spaced := sep > i
-	pair := pairedValue.Find(b[to:min(len(b), to+64)])
+	isPair := pairedValue.Match(b[to:min(len(b), to+256)])
 	switch c := b[sep]; {
-	case pair != nil:
-		v.at, v.style = to+len(pair), envStyle
+	case isPair:
+		v.at = skipSpace(b, to+bytes.IndexByte(b[to:], ':')+1)
+		v.style = styleOf(v.name, '=', false)
 	case c == '=' || c == ':':
 		next := sep + 1
 		if next < len(b) && (b[next] == '=' || c == '=' && b[next] == '>') { // := and =>; == is a comparison
@@ -183,7 +184,7 @@ var (
 	chosen = regexp.MustCompile(`^[a-z0-9!@#$%^&*-]*([a-z][0-9]|[0-9!@#$%^&*][a-z])[a-z0-9!@#$%^&*-]*$|` +
 		`^\w[\w!@#$%^&*-]*([!@#$%^&*][A-Za-z0-9]|[0-9][A-Za-z]+[0-9])[\w!@#$%^&*-]*$|^[A-Za-z0-9+/]+==?$`)
 	// pairedValue is between the name of a variable and its value, as in - name: NAME, value: VALUE.
-	pairedValue = regexp.MustCompile(`^["']?,?\s*["']?value["']?: *`)
+	pairedValue = regexp.MustCompile(`^(["'],\s*["']value["']: *["']|["']?[ \t]*\r?\n[ \t]*value: +(["']|[^\s"'(\[{]+[ \t]*(\r?\n|$)))`)
 	typeName    = regexp.MustCompile(`^.{0,7}$|^(u?int|float|str|bool|byte|sha|utf|base|varchar|char|decimal|uuid|md|v)[a-z]*[0-9]|^[a-z-]+$`)
 )
 

@@ -130,6 +130,11 @@ func keyNameOf(id []byte) *keyName {
 // literalText returns the text that every matching name contains.
 func (n *keyName) literalText() string { return cmp.Or(n.literal, n.words) }
 
+// mayBe reports whether a value may be a secret: that of *_PWD is often a directory.
+func (n *keyName) mayBe(value []byte) bool {
+	return n.words != "pwd" || len(value) == 0 || bytes.IndexByte([]byte("/.~"), value[0]) < 0
+}
+
 // matches reports whether the first words of a name end with those of the rule.
 func (n *keyName) matches(w *nameWords, words int) bool {
 	name := w.text[:w.ends[words]]

@@ -165,7 +165,7 @@ func (w *walker) handleString(from, to int) {
 	if top.isPreserved() {
 		return
 	}
-	if rule := w.ruleFor(top); rule == nil {
+	if rule := w.ruleFor(top); rule == nil || !rule.mayBe(raw) {
 		w.redactContents(from, to)
 	} else if len(raw) > 0 && placeholderLen(raw) != len(raw) {
 		w.replace(from, to, placeholder(rule.rule))
