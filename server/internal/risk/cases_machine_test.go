@@ -63,6 +63,9 @@ var machineCases = []commandCase{
 	{"pkill -f server", []string{
 		"medium system: pkill -f server",
 	}},
+	{"systemctl -o cat stop nginx", []string{
+		"high system: systemctl -o cat stop nginx",
+	}},
 	{"systemctl stop nginx", []string{
 		"high system: systemctl stop nginx",
 	}},

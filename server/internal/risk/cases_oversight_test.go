@@ -299,6 +299,14 @@ var oversightCommands = []string{
 	"systemctl --user freeze hookback",
 	"systemctl --user stop 'hook*'",
 	"launchctl kickstart -k gui/501/dev.hookback.hub",
+	"systemctl --user -o cat stop hookback.service",
+	"systemctl --user -P status stop hookback.service",
+	"systemctl --output cat stop hookback.service",
+	"systemctl -M status stop hookback",
+	"systemctl -t show kill hookback",
+	"systemctl --user $X status hookback.service",
+	"python3 -c \"import subprocess; subprocess.run(['kill', '-9', subprocess.check_output(['pgrep', 'hookback'])])\"",
+	"python3 -c \"import psutil; [p.send_signal(9) for p in psutil.process_iter() if 'hookback' in p.name()]\"",
 }
 
 // plainCommands are about Hookback, or look like the commands above, and change nothing about approval.
@@ -431,6 +439,7 @@ var plainCommands = []string{
 	"cd ~/hookback && kill $PID",
 	"tmux kill-session -t build",
 	"systemctl --user status hookback.service",
+	"systemctl --user --no-pager cat hookback.service",
 	"systemctl restart webhook",
 	"ps -ef | grep webhook | awk '{print $2}' | xargs kill",
 	"python3 -c \"print('hookback skills')\"",
@@ -492,6 +501,9 @@ func TestAssess_OversightTools(t *testing.T) {
 		{"PowerShell", `{"command":"Set-Service hookback -StartupType Disabled"}`, project, true},
 		{"PowerShell", `{"command":"Remove-Item (Get-Command hookback).Source"}`, project, true},
 		{"PowerShell", `{"command":"Get-Content .claude\\settings.json"}`, `C:\work\shop`, false},
+		{"PowerShell", `{"command":"Get-Process hook* | Stop-Process"}`, project, true},
+		{"PowerShell", `{"command":"Stop-Process -Name hook*"}`, project, true},
+		{"PowerShell", `{"command":"Get-Process webhook* | Stop-Process"}`, project, false},
 		{"PowerShell", `{"command":"net stop spooler"}`, project, false},
 		{"cmd", `{"command":"net stop hookback"}`, project, true},
 		{"PowerShell", `{"command":"$env:HOOKBACK_URL = 'http://x'"}`, project, true},

@@ -84,7 +84,7 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 	if at < 0 || fileReaders[inv.name] && !edits || oversight.Program(inv.name) != "" { // checkHookback knows what Hookback reads
 		return
 	}
-	if isGit && (sub == "add" || sub == "commit") || inv.name == "systemctl" && (sub == "status" || sub == "show" || sub == "cat") {
+	if isGit && (sub == "add" || sub == "commit") || readsUnit.MatchString(strings.Join(inv.words(), " ")) {
 		return
 	}
 	words := inv.words()
@@ -97,6 +97,9 @@ func (a *assessor) checkSettingsFiles(inv *invocation) {
 		a.add(changesHooks, throughIfShort(inv.span, inv.args[at].Span))
 	}
 }
+
+// readsUnit matches the words of systemctl that only print: no option before the verb has a value that could be it.
+var readsUnit = regexp.MustCompile(`^systemctl (--(user|no-pager) )*(status|show|cat) [\w@.-]+$`)
 
 // containers run programs that see the directories in their words.
 var containers = newSet("docker podman nerdctl")
@@ -262,13 +265,13 @@ func selectsHub(c call.Command) bool {
 
 var (
 	// hubName is also that of a variable with the id of its process, and grep does not find itself by [h]ookback.
-	hubName = regexp.MustCompile(`(?i)\[?h\]?ookback|(grep|awk) +[/'"]*hook\b`)
+	hubName = regexp.MustCompile(`(?i)\[?h\]?ookback|\bhook\*|(grep|awk) +[/'"]*hook\b`)
 	// hubPort is the port on which the hub listens by default, in a command that finds its process.
 	hubPort = regexp.MustCompile(`(:|\b(port|grep)[ =])4000\b`)
 	// stopsHubProcess is Stop-Process, Kill() or taskkill next to a process of the hub.
 	stopsHubProcess = regexp.MustCompile(`(?is)(get-process|gps|win32_process|wmic)\b[^;]*hookback.*(kill|stop|spps|terminate|delete)|` +
 		`(kill|stop-process|spps).*(get-process|gps)\s[^;|]*hookback|(remove|move|rename)-item[^;]*(get-command|gcm)\s+hookback`)
-	killingCalls    = regexp.MustCompile(`\bkill(pg)?[( ]|\.terminate\(|pkill|killall`)
+	killingCalls    = regexp.MustCompile(`\bkill(pg)?[( '"]|send_signal|\.terminate\(|pkill|killall`)
 	setsHubVariable = regexp.MustCompile(`(?i)\$env:hookback_\w+\s*=|(set|new|clear|remove)-item\s[^;|]*env:\\?hookback|` +
 		`setenvironmentvariable\(['"]hookback`)
 )

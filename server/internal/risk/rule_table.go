@@ -80,7 +80,7 @@ var ruleTable = []tableRow{
 		fuser -k|--kill ~4000/tcp
 		kill-port|kill-port-process =4000`},
 	{stopsHub, `
-		systemctl stop|disable|mask|kill|restart|try-restart|edit|revert|freeze|set-property ~hookback|~hook*
+		systemctl =stop|disable|mask|kill|restart|try-restart|edit|revert|freeze|set-property ~hookback|~hook*
 		service|rc-service ~hookback =stop|restart
 		launchctl unload|bootout|remove|stop|kill|disable|kickstart ~hookback
 		sc|net stop|delete|config|pause ~hookback
@@ -248,13 +248,13 @@ var ruleTable = []tableRow{
 	{rule{"system", high, "It shuts down or restarts the machine."}, `
 		shutdown|reboot|halt|poweroff|stop-computer|restart-computer
 		init 0|6
-		systemctl poweroff|reboot|halt|suspend|kexec`},
+		systemctl =poweroff|reboot|halt|suspend|kexec`},
 	{rule{"system", medium, "It stops every process with that name, including those that others started."}, `
 		killall|pkill !-0|-l|--list
 		tmux kill-server
 		taskkill =/IM|/im`},
 	{rule{"system", high, "It stops or changes a service of this machine."}, `
-		systemctl stop|disable|mask|kill|restart|start|enable|edit|isolate
+		systemctl =stop|disable|mask|kill|restart|start|enable|edit|isolate
 		service <> stop|restart|start
 		launchctl unload|bootout|remove|load|bootstrap|disable`},
 	{rule{"system", high, "It changes the firewall of this machine."}, `
