@@ -281,7 +281,8 @@ const bareOperands = " 7z 7za aws black code eslint fd fdfind gsutil jest pretti
 // likelyFiles adds the words of another program that look like files: with a slash, or the name of a
 // hidden file. @name is a file of curl and others.
 func (l *line) likelyFiles(name string, cmd *Command) {
-	if _, wraps := operandsBefore(name); wraps && cmd.Shell == POSIX && programs.RunsCode(texts(cmd.Words)) && !has(wrappersWithFiles, name) {
+	_, wraps := operandsBefore(name)
+	if wraps && cmd.Shell == POSIX && programs.RunsCode(texts(cmd.Words)) && !has(wrappersWithFiles, name) {
 		return // the command that it runs has them
 	}
 	if has(textOperands, name) && !(l.inWord && (name == "echo" || name == "printf")) {
