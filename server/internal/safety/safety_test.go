@@ -184,9 +184,9 @@ func TestFollower_AppliesNewLimitAtOnce(t *testing.T) {
 }
 
 // brokenHub freezes nothing, because of its error.
-type brokenHub struct{ error }
+type brokenHub struct{ err error }
 
-func (b brokenHub) FreezeSession(context.Context, control.Freeze) error { return b.error }
+func (b brokenHub) FreezeSession(context.Context, control.Freeze) error { return b.err }
 
 func TestFollower_RetriesFreeze(t *testing.T) {
 	t.Parallel()
