@@ -24,8 +24,8 @@ const (
 	failedRun = 3
 	// maxAgents limits the agents of a session whose repeated calls are counted. Beyond it, the one whose last call
 	// is the oldest is forgotten.
-	maxAgents = 32
-	// repeatsMS is how long the calls of an agent count without another one. One that was killed reports no end.
+	maxAgents = 64
+	// repeatsMS is how long the calls of an agent count while none runs. One that was killed reports no end.
 	repeatsMS = 600_000
 	// maxText limits the text of a step, in characters.
 	maxText = 241
@@ -90,8 +90,8 @@ func (a *Activity) FailedOf(n int) (failed int, ok bool) {
 // Repeats returns how many equal calls, and how many equal failures, an agent of the session made in a row: the
 // highest numbers of its agents.
 func (a *Activity) Repeats() (calls, failures int) {
-	for _, r := range a.repeats {
-		if r.at > a.LastAt-repeatsMS {
+	for agent, r := range a.repeats {
+		if r.at > a.LastAt-repeatsMS || slices.ContainsFunc(a.calls, func(c openCall) bool { return c.agent == agent }) {
 			calls, failures = max(calls, r.Equal), max(failures, r.Failures)
 		}
 	}

@@ -72,7 +72,7 @@ func (f *Follower) Run(ctx context.Context) error {
 }
 
 // Step applies the limit to the log up to its end. What fails is tried again in the next step, unless there are too
-// many freezes.
+// many freezes: the next one is due after as many more failures.
 func (f *Follower) Step(ctx context.Context) error {
 	if f.Limits.Active().EqualFailures == 0 {
 		return nil
@@ -81,9 +81,12 @@ func (f *Follower) Step(ctx context.Context) error {
 		f.due, f.found = append(f.due, f.found...), nil
 		return nil
 	})
-	for err == nil && len(f.due) > 0 {
-		if err = f.freeze(ctx, f.due[0]); err == nil || errors.Is(err, schema.ErrTooMany) {
-			f.due = f.due[1:]
+	for ; err == nil && len(f.due) > 0; f.due = f.due[1:] {
+		facts := f.due[0]
+		if err := f.freeze(ctx, facts); errors.Is(err, schema.ErrTooMany) {
+			f.Log.Error("session not frozen", "app", facts.App, "session", facts.Session, "err", err)
+		} else if err != nil {
+			return err
 		}
 	}
 	return err
