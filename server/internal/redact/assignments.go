@@ -107,7 +107,7 @@ func valueAt(b []byte, from, to int) (assignedValue, bool) {
 		return v, false
 	}
 	spaced := sep > i
-	isPair := pairedValue.Match(b[to:min(len(b), to+256)])
+	isPair := pairedValue.Match(b[to:min(len(b), to+4096)])
 	switch c := b[sep]; {
 	case isPair:
 		v.at = skipSpace(b, to+bytes.IndexByte(b[to:], ':')+1)
@@ -184,7 +184,7 @@ var (
 	chosen = regexp.MustCompile(`^[a-z0-9!@#$%^&*-]*([a-z][0-9]|[0-9!@#$%^&*][a-z])[a-z0-9!@#$%^&*-]*$|` +
 		`^\w[\w!@#$%^&*-]*([!@#$%^&*][A-Za-z0-9]|[0-9][A-Za-z]+[0-9])[\w!@#$%^&*-]*$|^[A-Za-z0-9+/]+==?$`)
 	// pairedValue is between the name of a variable and its value, as in - name: NAME, value: VALUE.
-	pairedValue = regexp.MustCompile(`^(["'],\s*["']value["']: *["']|["']?[ \t]*\r?\n[ \t]*value: +(["']|[^\s"'(\[{]+[ \t]*(\r?\n|$)))`)
+	pairedValue = regexp.MustCompile(`^(["'],\s*["']?value["']?: *["']|["']?[ \t]*\r?\n[ \t]{0,64}value: +(["']|[^\s"'(\[{]+[ \t]*(\r?\n|$)))`)
 	typeName    = regexp.MustCompile(`^.{0,7}$|^(u?int|float|str|bool|byte|sha|utf|base|varchar|char|decimal|uuid|md|v)[a-z]*[0-9]|^[a-z-]+$`)
 )
 

@@ -25,6 +25,7 @@ var keyNames = []keyName{
 	{rule: "password", words: "passphrase", suffix: true},
 	{rule: "password", words: "pass", follows: true},
 	{rule: "password", words: "passwords", deep: true, numbers: true},
+	{rule: "password", words: "mysqlpwd", literal: "mysql"},
 	{rule: "password", words: "pwd", follows: true},
 	{rule: "password", words: "sshpass"},
 	{rule: "password", words: "storepass"},
@@ -54,7 +55,7 @@ var keyNames = []keyName{
 var trailingWords = []string{"key", "value", "val", "hash", "raw", "header", "base64", "b64", "plain", "plaintext", "encrypted", "string"}
 
 // passWords come before a "pass" or "pwd" that is not a password.
-var passWords = []string{"by", "first", "second", "last", "one", "two", "multi", "single", "did", "all", "tests", "com", "sur", "old"}
+var passWords = []string{"by", "first", "second", "last", "one", "two", "multi", "single", "did", "all", "tests", "com", "sur"}
 
 // maxNameBytes limits how much of a name is read, counted from its end.
 const maxNameBytes = 64

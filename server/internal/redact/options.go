@@ -43,7 +43,8 @@ var secretOptions = []secretOption{
 	newSecretOption("password", "--auth", `--auth[= ]`+basicAuth),
 	newSecretOption("password", "htpasswd -", `htpasswd -[A-Za-z]*b[A-Za-z]* +\S+ +\S+ +(\S)`),
 	newSecretOption("password", "ldap", `ldap[a-z]+ `+rest+`-w *([^\s-])`),
-	newSecretOption("password", "pass", `pass\w* +\\?["']?pass:(\S)`), // of openssl
+	newSecretOption("password", "pass", `pass\w*(?:\s|\\n|- )+\\?["']?pass:(\S)`), // of openssl
+	newSecretOption("password", "opt pass:", `opt pass:(\S)`),
 	newSecretOption("password", "password '", `password '(\S)`),
 	newSecretOption("password", "identified ", `identified (?:with \S+ )?(?:by|as) '(\S)`),
 	newSecretOption("password", "twine upload ", `twine upload `+rest+`-p +([^\s-])`),
@@ -56,7 +57,7 @@ var secretOptions = []secretOption{
 	newSecretOption("password", "security add-", `security add-`+rest+` -w +([^\s-])`),
 	newSecretOption("password", "machine ", `machine +\S+?`+space+`login +\S+?`+space+`password +(\S)`),
 	newSecretOption("password", "password\" value=", `password" value=("[^"\s])`),
-	newSecretOption("password", ";pwd=", `;pwd=([^\s;/.~$"'])`), // of a connection string
+	newSecretOption("password", ";pwd=", `;pwd=([\w!@#%^*+-])[\w!@#%^*+./~-]*(?:[;"'\\\s]|$)`), // of a connection string
 	newSecretOption("password", "convertto-securestring", `convertto-securestring +(?:-string +)?\\?["']?([^\s"'$;|&<>(){-])`),
 	newSecretOption("password", "echo ", `echo +(?:-\w+ +)?\\?["']?([^\s"'$|\\;&<>]+)\\?["']? *\| *(?:docker login|gh (?:secret set|auth login)) `),
 	newSecretOption("password", "auth", `auth=?\( *\\?["'][^"'\n]*["'], *(\\?["'][^"'])`), // of Python
@@ -73,7 +74,7 @@ var secretOptions = []secretOption{
 	newSecretOption("secret", "_auth", `_auth *= *\\?["']?([A-Za-z0-9+/]{8,}=)`),                              // of npm
 	newSecretOption("secret", "config", `config(?:ure)? +(?:\S+ +){0,4}?\S*[._:](?:_?auth)?(?:token|password|secret)(?:_access)?(?:_key)? +([^\s-])`),
 	newSecretOption("secret", "secret set ", `secret set `+rest+`(?:-b|--body|--value)[ =]+(\S)`),
-	newSecretOption("secret", "secrets set ", `secrets set +(?:-[\w-]+(?:[ =][\w.-]+)? +)*(?:\w+=|(?-i:[A-Z_][A-Z\d_]*) +)\\?["']?([^\s"'$;|&<>(){-])`),
+	newSecretOption("secret", "secrets set ", `secrets set +(?:-[\w-]+(?:[ =][\w./:@-]+)? +)*\\?["']?(?:\w+=|(?-i:[A-Z_][A-Z\d_]*) +)\\?["']?([^\s"'$;|&<>(){-])`),
 	newSecretOption("secret", "from-literal", `from-literal[ =]\\?["']?[^\s="']+=(\S)`),
 }
 
