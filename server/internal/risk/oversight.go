@@ -269,9 +269,10 @@ var (
 	// hubPort is the port on which the hub listens by default, in a command that finds its process.
 	hubPort = regexp.MustCompile(`(:|\b(port|grep)[ =])4000\b`)
 	// stopsHubProcess is Stop-Process, Kill() or taskkill next to a process of the hub.
-	stopsHubProcess = regexp.MustCompile(`(?is)(get-process|gps|win32_process|wmic)\b[^;]*hookback.*(kill|stop|spps|terminate|delete)|` +
-		`(kill|stop-process|spps).*(get-process|gps)\s[^;|]*hookback|(remove|move|rename)-item[^;]*(get-command|gcm)\s+hookback`)
-	killingCalls    = regexp.MustCompile(`\bkill(pg)?[( '"]|send_signal|\.terminate\(|pkill|killall`)
+	stopsHubProcess = regexp.MustCompile(`(?is)(get-process|gps|win32_process|wmic)\b[^;]*\bhook(back|\*).*(kill|stop|spps|terminate|delete)|` +
+		`(kill|stop-process|spps).*(get-process|gps)\s[^;|]*\bhook(back|\*)|(remove|move|rename)-item[^;]*(get-command|gcm)\s+hookback`)
+	killingCalls = regexp.MustCompile(`\bkill(pg)?[( '"]|send_signal|\.terminate\(|pkill|killall|taskkill|stop-process|` +
+		`\b(systemctl|launchctl|docker|podman|tmux)\b[^\n]*\b(stop|kill|disable|mask|restart|bootout|rm)\b`)
 	setsHubVariable = regexp.MustCompile(`(?i)\$env:hookback_\w+\s*=|(set|new|clear|remove)-item\s[^;|]*env:\\?hookback|` +
 		`setenvironmentvariable\(['"]hookback`)
 )

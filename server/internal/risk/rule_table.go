@@ -80,13 +80,12 @@ var ruleTable = []tableRow{
 		fuser -k|--kill ~4000/tcp
 		kill-port|kill-port-process =4000`},
 	{stopsHub, `
-		systemctl =stop|disable|mask|kill|restart|try-restart|edit|revert|freeze|set-property ~hookback|~hook*
+		systemctl =stop|disable|mask|kill|restart|try-restart|edit|revert|freeze|set-property ~hookback|=hook*|=hook*.service
 		service|rc-service ~hookback =stop|restart
 		launchctl unload|bootout|remove|stop|kill|disable|kickstart ~hookback
-		sc|net stop|delete|config|pause ~hookback
-		tmux kill-session|kill-window|kill-pane|respawn-pane ~hookback
-		docker|podman stop|kill|rm|restart|pause|update|rename ~hookback
-		docker|podman container stop|kill|rm|restart|pause|update|rename ~hookback
+		sc|net =stop|delete|config|pause ~hookback|~Hookback
+		tmux =kill-session|kill-window|kill-pane|respawn-pane ~hookback
+		docker|podman =stop|kill|rm|restart|pause|update|rename ~hookback
 		docker|podman compose stop|kill|rm|restart|pause|down =hookback|=hookback-server
 		docker-compose|podman-compose|sv|supervisorctl|pm2 stop|kill|rm|restart|pause|down|delete|force-stop ~hookback
 		brew services stop|kill|restart ~hookback
