@@ -91,11 +91,13 @@ func (l *line) operandFiles(name string, cmd *Command) {
 // withoutScripts returns the words of a program without its patterns and scripts, or its mode, and adds the files of
 // those. Of a program that edits in place the names of copies are left out, too, as in -i.bak.
 func (l *line) withoutScripts(name string, words []Word, inPlace bool) (rest []Word) {
-	hasMode := func(w Word) bool { return strings.HasPrefix(name, "ch") && isMode(w.Text) }
-	found := scriptsOf(name, words, !slices.ContainsFunc(words, hasMode))
+	hasNoPattern := func(w Word) bool {
+		return strings.HasPrefix(name, "ch") && isMode(w.Text) || name == "rg" && w.Text == "--files"
+	}
+	found := scriptsOf(name, words, !slices.ContainsFunc(words, hasNoPattern))
 	for i, w := range words {
 		_, isCode := found.code[i]
-		isCode = isCode || name == "rg" && i > 0 && words[i-1].Text == "-g" && strings.HasPrefix(w.Text, "!") // files that it leaves out
+		isCode = isCode || name == "rg" && i > 0 && words[i-1].Text == "-g" && isExclusion(w.Text, "!")
 		if found.unsure[i] {
 			l.addMayBe(l.dir, w, ReadFile)
 		}
@@ -259,6 +261,11 @@ const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 // searchers read the directory in which they run, if they have no operands.
 const searchers = " ls dir tree du rg ag ack "
 
+// isExclusion reports whether a word names files that a program leaves out. Below a directory with this name it is a path.
+func isExclusion(text, prefix string) bool {
+	return strings.HasPrefix(text, prefix) && !strings.Contains(text, "..")
+}
+
 // listDir adds the directory to which the line changed.
 func (l *line) listDir() {
 	if l.dir != "" && l.dir != l.c.Dir {
@@ -298,7 +305,7 @@ func (l *line) likelyFiles(name string, cmd *Command) {
 		isSubcommand := i == 1 || i == 3 && cmd.Words[1].Text == "-C"
 		isPath = isPath || name == "git" && i > 0 && cmd.Words[i].Text == "--" ||
 			isSubcommand && has(" git:add git:rm git:mv git:restore git:archive docker:build docker:cp ", name+":"+cmd.Words[i].Text)
-		if name == "git" && (strings.HasPrefix(text, ":!") || strings.HasPrefix(text, ":(exclude)")) {
+		if name == "git" && (isExclusion(text, ":!") || isExclusion(text, ":(exclude)")) {
 			continue
 		}
 		if isStart = isStart && !strings.HasPrefix(text, "-") && text != "(" && text != "!"; isStart {

@@ -358,7 +358,7 @@ func (r *windowsReader) windowsFiles(name string, cmd *Command) {
 		text := strings.ReplaceAll(w.Text, `\`, "/")
 		isFile := looksLikePath(text) || isKnown && i > 0 && text != "" ||
 			name == "" && strings.HasPrefix(text, Expansion) && strings.Contains(text, "/")
-		if has(textOperands, name) || strings.HasPrefix(text, "-") || !isFile || i == 0 && !w.IsQuoted {
+		if has(textOperands, name) && name != "cd" || strings.HasPrefix(text, "-") || !isFile || i == 0 && !w.IsQuoted {
 			continue
 		}
 		for file := range strings.SplitSeq(text, ",") {
