@@ -105,7 +105,7 @@ func effectsOn(t *testing.T, file string) map[string]policy.Effect {
 		c.Dir = "/home/dev/shop"
 		if line, isPowerShell := strings.CutPrefix(command, "PS> "); isPowerShell {
 			c = bashCall(line)
-			c.Name, c.Alias, c.Command, c.Dir = "PowerShell", "", "", `C:\work\shop`
+			c.Name, c.Alias, c.Command, c.Dir = "PowerShell", "", "", `C:\dev\shop`
 		}
 		effects[line] = p.Evaluate(c).Effect
 	}

@@ -83,7 +83,9 @@ func evaluateSpend(ctx context.Context, s store.Projections, r *control.AlertRul
 		if sums[name] <= r.USD {
 			continue
 		}
-		a := control.Alert{Rule: r.ID, Kind: r.Kind, Evidence: fmt.Sprintf("%s spent more than %s in %s.", cmp.Or(name, r.SourceApp, "All agents"), control.Dollars(r.USD), control.Minutes(r.Minutes))}
+		who := cmp.Or(name, r.SourceApp, "All agents")
+		evidence := fmt.Sprintf("%s spent more than %s in %s.", who, control.Dollars(r.USD), control.Minutes(r.Minutes))
+		a := control.Alert{Rule: r.ID, Kind: r.Kind, Evidence: evidence}
 		switch r.Per {
 		case control.PerApp:
 			a.SourceApp = name
